@@ -75,9 +75,7 @@ def year_mb() -> float:
         "b.diagnose(s, b.catalog())\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     return float(answer.stdout)
 
 
@@ -89,9 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Time the diagnosis.")
     parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")
     wanted = parser.parse_args()
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, one used; best of 5"
-    )
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, one used; best of 5")
     print(f"{'window':>8} {'samples':>9} {'ms':>8} {'µs/sample':>10}  promise")
     broken = []
     for days in DAYS:

@@ -146,9 +146,7 @@ def measure(lake: Lake, instances: int, points: int, given: argparse.Namespace) 
         timed("run with plans", lambda: run(has_plan=True), instances)
     verdicts = [row.verdict for row in report.rows]  # type: ignore[attr-defined]
     print(", ".join(f"{verdicts.count(one):,} {one}" for one in dict.fromkeys(sorted(verdicts))))
-    print(
-        f"{steady_count(files):,} have a latency whose maximum and minimum alone show that nothing waited"
-    )
+    print(f"{steady_count(files):,} have a latency whose maximum and minimum alone show that nothing waited")
     print(f"reading is {reading_s / seconds:.0%} of the run without plans")
 
 

@@ -78,9 +78,7 @@ def main() -> None:
             usd_per_vcpu_hour=given.usd_per_vcpu_hour,
             usd_per_gb_hour=given.usd_per_gb_hour,
         )
-        print(
-            f"{count:3d} workers of 4 vCPUs and 16 GB: {found.seconds / 60:5.1f} min, ${found.usd:.2f}"
-        )
+        print(f"{count:3d} workers of 4 vCPUs and 16 GB: {found.seconds / 60:5.1f} min, ${found.usd:.2f}")
 
 
 if __name__ == "__main__":

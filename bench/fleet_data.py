@@ -66,12 +66,7 @@ def instance_of(index: int) -> Instance:
     """Return a simulated instance."""
     db_class, engine, storage = SHAPES[zlib.crc32(b"%d" % index) % len(SHAPES)]
     return Instance(
-        identifier=f"db-{index:05d}",
-        db_class=db_class,
-        engine=engine,
-        region=REGION,
-        storage=storage,
-        multi_az=False,
+        identifier=f"db-{index:05d}", db_class=db_class, engine=engine, region=REGION, storage=storage, multi_az=False
     )
 
 
@@ -108,9 +103,7 @@ def series(index: int, minutes: int) -> dict[str, np.ndarray]:
     return dict(zip((name for name, _ in METRICS), values, strict=True))
 
 
-def _asked(
-    kind: str, chain: tuple[Stage, ...], minutes: int, dice: np.random.Generator
-) -> np.ndarray:
+def _asked(kind: str, chain: tuple[Stage, ...], minutes: int, dice: np.random.Generator) -> np.ndarray:
     """Return the requested bytes/s of each minute."""
     base = min(one.baseline * one.stripes for one in chain if one.counts == "bytes")
     base = min(base, *(8192 * one.baseline * one.stripes for one in chain if one.counts == "ops"))
@@ -208,9 +201,7 @@ def fill(lake: Lake, instances: int, days: int) -> int:
     return 1440 * days * instances * len(METRICS)
 
 
-def _points(
-    instance: str, metric: str, unit: str, time_s: np.ndarray, value: np.ndarray
-) -> PointColumns:
+def _points(instance: str, metric: str, unit: str, time_s: np.ndarray, value: np.ndarray) -> PointColumns:
     shown = value / 100 if unit == "Percent" else value
     return PointColumns(
         series=[(ACCOUNT, REGION, instance, metric)],

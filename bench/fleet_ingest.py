@@ -17,12 +17,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from fleet_data import write
 from plimsoll.app.lake.ingest import ingest, open_lake
-from plimsoll.sources.documents.stream_points import (
-    StreamPoints,
-    add_messages,
-    add_packed,
-    add_records,
-)
+from plimsoll.sources.documents.stream_points import StreamPoints, add_messages, add_packed, add_records
 from plimsoll.sources.files.bytes import unwrapped
 
 RECORDS_A_MESSAGE = 100
@@ -123,9 +118,7 @@ def main() -> None:
         ):
             files = sorted((folder / form).rglob("*.gz"))
             fast = points_a_second(lambda files=files: reading(files), given.repeats)
-            slow = points_a_second(
-                lambda file=files[0], slowly=slowly: reading_slowly(file, slowly), given.repeats
-            )
+            slow = points_a_second(lambda file=files[0], slowly=slowly: reading_slowly(file, slowly), given.repeats)
             ingested = points_a_second(lambda form=form: whole(folder / form), given.repeats)
             print(
                 f"{title}: ingest {ingested:,.0f} points/s of one core; reading {fast:,.0f}, in Python "

@@ -194,9 +194,7 @@ def main() -> int:
 
 def _described(window: Snapshot) -> str:
     sizes = {metric.value: series.time_s.size for metric, series in window.series.items()}
-    return (
-        f"{window.instance.db_class}, {window.instance.engine}, {window.instance.storage}, {sizes}"
-    )
+    return f"{window.instance.db_class}, {window.instance.engine}, {window.instance.storage}, {sizes}"
 
 
 if __name__ == "__main__":

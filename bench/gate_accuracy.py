@@ -40,8 +40,7 @@ def main() -> int:
     parser.add_argument("--peers", action="store_true")
     given = parser.parse_args()
     print(
-        f"{platform.platform()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; "
-        f"{given.seconds:g} s a case"
+        f"{platform.platform()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {given.seconds:g} s a case"
     )
     wanted = [case for case in cases() if given.only in case.name]
     print(
@@ -86,9 +85,7 @@ def _rate(case: Case, served: Served) -> float:
 def _mark(case: Case, law: Served, measured: Measured) -> str:
     """Return `right`, `WRONG`, or `void` if this machine, not the gate, served too little."""
     error = _rate(case, measured.served) / _rate(case, law) - 1
-    is_little = measured.depth is None or (
-        abs(measured.depth / case.load.depth - 1) <= LITTLE_TOLERANCE
-    )
+    is_little = measured.depth is None or (abs(measured.depth / case.load.depth - 1) <= LITTLE_TOLERANCE)
     if abs(error) <= TOLERANCE and is_little and measured.served.binds == law.binds:
         return "right"
     is_spoiled = measured.is_late or (error < 0 and not measured.is_held)

@@ -56,11 +56,7 @@ STRESS_S = 1
 SKIPPED_WORDS = re.compile(r"skipp|not supported|not implemented", re.IGNORECASE)
 
 # Different behind any FUSE mount, or refused on purpose (docs/reference/gate.md).
-KNOWN = {
-    "pjdfstest link::link_count_max: skipped",
-    "stress-ng fiemap: skipped",
-    "stress-ng xattr: skipped",
-}
+KNOWN = {"pjdfstest link::link_count_max: skipped", "stress-ng fiemap: skipped", "stress-ng xattr: skipped"}
 
 PJDFSTEST = """
 [features]
@@ -151,9 +147,7 @@ def on_each(part: str, work: Callable[[Path], Outcome]) -> Iterator[Outcome]:
 
 
 def outcome(passed: int, skipped: list[str], failed: list[str], note: str = "") -> Outcome:
-    return Outcome(
-        part="", arm="", passed=passed, skipped=skipped, failed=failed, seconds=0, note=note
-    )
+    return Outcome(part="", arm="", passed=passed, skipped=skipped, failed=failed, seconds=0, note=note)
 
 
 def crash(options: argparse.Namespace) -> Iterator[Outcome]:
@@ -336,19 +330,14 @@ def stress(_: argparse.Namespace) -> Iterator[Outcome]:
     program = shutil.which("stress-ng")
     if program is None:
         raise Missing("stress-ng: sudo apt-get install stress-ng")
-    listed = subprocess.run(
-        [program, "--class", "filesystem?"], capture_output=True, text=True, check=False
-    ).stdout
+    listed = subprocess.run([program, "--class", "filesystem?"], capture_output=True, text=True, check=False).stdout
     names = [n for n in listed.partition(":")[2].split() if n not in STRESSORS_ELSEWHERE]
 
     def work(place: Path) -> Outcome:
         skipped, failed = [], []
         for name in names:
             done = subprocess.run(
-                [
-                    *(program, f"--{name}", "1", "-t", f"{STRESS_S}s", "--verify"),
-                    *("--temp-path", str(place)),
-                ],
+                [*(program, f"--{name}", "1", "-t", f"{STRESS_S}s", "--verify"), *("--temp-path", str(place))],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

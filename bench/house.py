@@ -112,9 +112,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--require", action="store_true", help="fail if a room has grown")
     action.add_argument("--write", action="store_true", help="write the table")

@@ -52,9 +52,7 @@ class ProcessorTime:
         `observe` reads its clock after every answer, so the last look-up is after the last answer.
         """
         if self._pid is None:
-            row = self._admin.execute(
-                "select pid from pg_stat_activity where application_name = 'plimsoll'"
-            ).fetchone()
+            row = self._admin.execute("select pid from pg_stat_activity where application_name = 'plimsoll'").fetchone()
             self._pid = row[0] if row else None
         if self._pid is not None:
             self.seconds = int(Path(f"/proc/{self._pid}/schedstat").read_text().split()[0]) / 1e9
@@ -75,9 +73,7 @@ def fill(server: Postgres, tables: int) -> None:
 def left_behind(admin: psycopg.Connection) -> int:
     """Return how many of our connections the server has a second after the last one was closed."""
     time.sleep(1.0)
-    row = admin.execute(
-        "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
-    ).fetchone()
+    row = admin.execute("select count(*) from pg_stat_activity where application_name = 'plimsoll'").fetchone()
     return row[0] if row else 0
 
 
@@ -106,16 +102,12 @@ def main() -> int:
         left = left_behind(admin)
     minutes = flags.seconds / 60
     share = spent.seconds / flags.seconds
-    print(
-        f"seen       {len(seen.last.relations):>9,} relations, {len(seen.last.indexes):,} indexes"
-    )
+    print(f"seen       {len(seen.last.relations):>9,} relations, {len(seen.last.indexes):,} indexes")
     print(f"missing    {seen.missing or 'nothing'}")
     print(f"statements {seen.query_count / minutes:>9,.0f} per minute")
     print(f"bytes      {seen.received_bytes / minutes:>9,.0f} per minute")
     print(f"waited     {seen.asked_s / minutes * 1000:>9,.0f} ms per minute for answers")
-    print(
-        f"processor  {spent.seconds / minutes * 1000:>9,.0f} ms per minute, {share:.2%} of one core"
-    )
+    print(f"processor  {spent.seconds / minutes * 1000:>9,.0f} ms per minute, {share:.2%} of one core")
     print(f"left       {left:>9,} connections")
     if flags.require and share > SHARE_MAX:
         print(f"error: more than {SHARE_MAX:.0%} of one core", file=sys.stderr)

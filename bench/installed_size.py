@@ -63,10 +63,7 @@ def own_size() -> Size:
     files += (ROOT / "target/release").glob("plimsoll-gate")  # part of Linux wheels
     codes = [compile(f.read_bytes(), f, "exec") for f in files if f.suffix == ".py"]
     # A .pyc has a header of 16 bytes (PEP 552).
-    return Size(
-        sum(file.stat().st_size for file in files),
-        sum(16 + len(marshal.dumps(code)) for code in codes),
-    )
+    return Size(sum(file.stat().st_size for file in files), sum(16 + len(marshal.dumps(code)) for code in codes))
 
 
 def plain_mb(root: Path) -> float:
@@ -126,11 +123,7 @@ def main() -> int:
 
 
 def report(
-    project: dict[str, Any],
-    installed: dict[str, Distribution],
-    sizes: dict[str, Size],
-    *,
-    is_required: bool,
+    project: dict[str, Any], installed: dict[str, Distribution], sizes: dict[str, Size], *, is_required: bool
 ) -> int:
     """Print the table, and return the exit status."""
     plain = needed(project["dependencies"], installed) | {OURS}

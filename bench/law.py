@@ -163,11 +163,7 @@ def bench_replay(size: Size) -> tuple[float, float]:
     ops, size_bytes = busy_days(size.days)
     found = []
     for least, most, what in (
-        (
-            0.5,
-            3.0,
-            "from half the right size to three times it",
-        ),
+        (0.5, 3.0, "from half the right size to three times it"),
         (0.05, 0.1, "far too small, so that no step is calm"),
     ):
         chains = [chain(float(scale)) for scale in np.linspace(least, most, size.candidates)]
@@ -197,10 +193,7 @@ def peers_of_replay(
     limits = per_step(chains)
     ops_asked, bytes_asked = ops * MINUTE_S, ops * size_bytes * MINUTE_S
     few = max(len(chains) // 8, 1)
-    parts = [
-        ("numpy", numpy_law, size.numpy_steps, len(chains)),
-        ("Python", python_law, size.python_steps, 4),
-    ]
+    parts = [("numpy", numpy_law, size.numpy_steps, len(chains)), ("Python", python_law, size.python_steps, 4)]
     for name, law in numba_laws().items():
         law(bytes_asked[:9], ops_asked[:9], limits)  # compile before the clock starts
         parts.append((name, law, ops.size, few if name == "numba" else len(chains)))

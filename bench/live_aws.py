@@ -156,38 +156,24 @@ def _iso(time_s: int) -> str:
 
 
 def _report(
-    wanted: argparse.Namespace,
-    fleet: list[Snapshot],
-    run: Run,
-    double_s: tuple[float, float],
-    arrived: dict[str, int],
+    wanted: argparse.Namespace, fleet: list[Snapshot], run: Run, double_s: tuple[float, float], arrived: dict[str, int]
 ) -> int:
     samples = sum(series.time_s.size for s in fleet for series in s.series.values())
     overview = _decoded(run)
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {sys.version.split()[0]}"
-    )
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {sys.version.split()[0]}")
     print(f"{len(fleet)} simulated instances, {wanted.days} d at 60 s, {samples:,} samples")
-    print(
-        f"double filled and started in {double_s[0]:.1f} s; answering cost it {double_s[1]:.1f} s of CPU"
-    )
+    print(f"double filled and started in {double_s[0]:.1f} s; answering cost it {double_s[1]:.1f} s of CPU")
     kept = [
         _print_check("wall time", f"{run.wall_s:.1f} s", run.wall_s <= WALL_S, f"≤ {WALL_S:.0f} s"),
-        _print_check(
-            "peak memory", f"{run.peak_mb:.0f} MB", run.peak_mb <= PEAK_MB, f"≤ {PEAK_MB:.0f} MB"
-        ),
+        _print_check("peak memory", f"{run.peak_mb:.0f} MB", run.peak_mb <= PEAK_MB, f"≤ {PEAK_MB:.0f} MB"),
     ]
     print(f"{'CPU of the command':22} {run.cpu_s:.1f} s")
     rows, unread = len(overview.get("rows", ())), len(overview.get("unread", ()))
-    kept.append(
-        _print_check("diagnosed", f"{rows}", rows == len(fleet) and not unread, f"all {len(fleet)}")
-    )
+    kept.append(_print_check("diagnosed", f"{rows}", rows == len(fleet) and not unread, f"all {len(fleet)}"))
     planned = computed(fleet, wanted.days)
     reported = {c["action"]: c["count"] for c in (overview.get("usage") or {}).get("calls", ())}
     total = sum(arrived.values())
-    kept.append(
-        _print_check("requests", f"{total} {arrived}", total == planned, f"{planned}, as computed")
-    )
+    kept.append(_print_check("requests", f"{total} {arrived}", total == planned, f"{planned}, as computed"))
     kept.append(_print_check("reported", str(reported), reported == arrived, "as arrived"))
     if run.status not in {0, 1}:
         print(f"exit status {run.status}\n{run.stderr[-2000:]}")
@@ -202,12 +188,7 @@ def computed(fleet: list[Snapshot], days: int) -> int:
     points = days * DAY_S // MINUTE_S
     queries_a_call = min(500, 100_800 // points)
     types = {ec2_type_of(s.instance.db_class or "") for s in fleet} - {None}
-    pages = (
-        -(-len(fleet) // 100),
-        -(-len(fleet) * len(WANTED) // queries_a_call),
-        -(-len(types) // 100),
-        len(fleet),
-    )
+    pages = (-(-len(fleet) // 100), -(-len(fleet) * len(WANTED) // queries_a_call), -(-len(types) // 100), len(fleet))
     return sum(pages)
 
 

@@ -47,9 +47,7 @@ def write_rows(path: Path, size_bytes: int) -> int:
     count = 0
     with path.open("w", encoding="utf-8") as file:
         while file.tell() < size_bytes:
-            file.writelines(
-                f"{n},name {n},{'some words ' * 8}\n" for n in range(count, count + 5000)
-            )
+            file.writelines(f"{n},name {n},{'some words ' * 8}\n" for n in range(count, count + 5000))
             count += 5000
     return count
 
@@ -60,18 +58,14 @@ def asked(server: Postgres, query: str) -> tuple:
         return cursor.fetchone() if cursor.description else ()
 
 
-def one_load(
-    server: Postgres, file: Path, rows: int, dice: random.Random, tally: Tally, most: int
-) -> None:
+def one_load(server: Postgres, file: Path, rows: int, dice: random.Random, tally: Tally, most: int) -> None:
     """Load a file into a new table, with kills until one run ends."""
     asked(server, "drop table if exists loaded, plimsoll_loaded")
     asked(server, "create table loaded (id int, name text, note text)")
     command = [sys.executable, "-m", "plimsoll", "load", str(file), "loaded", *BY_LIMITS]
     environment = {**os.environ, "PLIMSOLL_DSN": server.dsn}
     while True:
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if tally.kills < most:
             # From before the first connection to after the last chunk.
             time.sleep(0.4 + 1.6 * dice.random())

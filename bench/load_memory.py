@@ -72,10 +72,7 @@ def main() -> int:
     parser.add_argument("--gigabytes", type=float, default=10.0)
     options = parser.parse_args()
     worst = 0.0
-    with (
-        tempfile.TemporaryDirectory(dir="/var/tmp") as folder,
-        Postgres({"fsync": "off"}) as server,
-    ):
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, Postgres({"fsync": "off"}) as server:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute(THROW_AWAY)
         for name, write, part in (("a.csv", write_plain, 1.0), ("b.csv.gz", write_packed, 0.1)):

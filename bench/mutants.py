@@ -126,9 +126,7 @@ class Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        is_text = any(
-            isinstance(part, ast.JoinedStr | ast.Tuple) for part in (node.left, node.right)
-        )
+        is_text = any(isinstance(part, ast.JoinedStr | ast.Tuple) for part in (node.left, node.right))
         is_text |= any(isinstance(getattr(p, "value", 0), str) for p in (node.left, node.right))
         if not is_text and (rule := ARITHMETIC.get(type(node.op))) is not None:
             self._between(node.left, node.right, rule)
@@ -234,9 +232,7 @@ def survivors(layer: str, mutants: Sequence[Mutant], *, is_whole: bool) -> Itera
         for number, mutant in enumerate(mutants, 1):
             changed = copy / mutant.path.relative_to(ROOT / "src")
             changed.write_text(mutant.source())
-            has_survived = all(
-                passes(tests, copy, timeout_s) for tests in tests_for(layer, mutant.path)
-            )
+            has_survived = all(passes(tests, copy, timeout_s) for tests in tests_for(layer, mutant.path))
             if has_survived and is_whole and why_equal(mutant) is None:
                 has_survived = passes(whole_tests(), copy, WHOLE_TIMEOUT_S)
             changed.write_bytes(mutant.path.read_bytes())
@@ -255,12 +251,7 @@ def explained() -> list[tuple[str, str, str, str]]:
 def explanation(file: str, before: str, after: str) -> str | None:
     """Return why a change makes no difference; None if nobody explained it."""
     return next(
-        (
-            why
-            for name, part, changed, why in explained()
-            if name == file and part in before and changed in after
-        ),
-        None,
+        (why for name, part, changed, why in explained() if name == file and part in before and changed in after), None
     )
 
 
@@ -292,9 +283,7 @@ def run_python(layer: str, count: int, seed: int, *, is_whole: bool) -> int:
 def run_law(count: int) -> int:
     """Run cargo-mutants on a part of the law's changes; return how many survived unexplained."""
     command = ["cargo", "mutants", "--package", "plimsoll-core"]
-    listed = subprocess.run(
-        [*command, "--list"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    listed = subprocess.run([*command, "--list"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         sys.exit("error: cargo-mutants does not run\nhint: 'cargo install cargo-mutants' adds it.")
     total = len(listed.stdout.splitlines())
@@ -324,9 +313,7 @@ def run_law(count: int) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Try the requested layers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
-    parser.add_argument(
-        "--layer", choices=LAYERS + EDGES, action="append", help=f"default: {', '.join(LAYERS)}"
-    )
+    parser.add_argument("--layer", choices=LAYERS + EDGES, action="append", help=f"default: {', '.join(LAYERS)}")
     parser.add_argument("--count", type=int, default=60, help="changes of each layer (default: 60)")
     parser.add_argument("--seed", type=int, default=1, help="which sample is drawn (default: 1)")
     parser.add_argument("--whole", action="store_true", help="then run what `make test` runs")

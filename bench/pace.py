@@ -78,11 +78,7 @@ SERVING = {
 }
 # The emulated minute is three seconds, so times are a twentieth of the usual ones.
 TERMS = PaceTerms(
-    reserve_ratio=RESERVE,
-    horizon_s=1800 / CLOCK,
-    lag_s=3 * MINUTE_S,
-    stale_s=10 * MINUTE_S,
-    step_ratio=0.3,
+    reserve_ratio=RESERVE, horizon_s=1800 / CLOCK, lag_s=3 * MINUTE_S, stale_s=10 * MINUTE_S, step_ratio=0.3
 )
 
 USED_LEAST, SLOWER_MOST, WAIT_MOST, SHARE_LEAST = 0.95, 1.05, 1.2, 0.4
@@ -208,9 +204,7 @@ class Bench:
         loading.run("psql", "-XAtqc", f"\\copy loaded from '{self.file}' csv")
         with psycopg.connect(loading.dsn, autocommit=True) as connection:
             for n, part in enumerate(parts):
-                connection.execute(
-                    f"create table {part} as select * from loaded where id % {PARTS} = {n}"
-                )
+                connection.execute(f"create table {part} as select * from loaded where id % {PARTS} = {n}")
                 connection.execute(f"create index on {part} (id)")
             tables = [word for part in parts for word in ("-t", part)]
             loading.run("pg_dump", "-Fd", "-Z0", "-f", str(self.dump), *tables)
@@ -256,16 +250,12 @@ class Bench:
         ended = time.time()
         waits = others.end(began, ended)
         lines = [line for line in self.gate.lines() if began <= line.t <= ended + 1]
-        least = min(
-            (b for line in lines for b in line.balance.values() if b is not None), default=nan
-        )
+        least = min((b for line in lines for b in line.balance.values() if b is not None), default=nan)
         self._set_credits(1.0)
         with psycopg.connect(self.server.dsn) as connection:
             # pg_restore fills three tables of its own, and leaves the other one empty.
             tables = ["loaded", *(parts.split(", ") if tool == self.restored else ())]
-            rows = sum(
-                connection.execute(f"select count(*) from {one}").fetchall()[0][0] for one in tables
-            )
+            rows = sum(connection.execute(f"select count(*) from {one}").fetchall()[0][0] for one in tables)
         found = Outcome(
             seconds=ended - began,
             credits_least=least,
@@ -290,25 +280,14 @@ class Bench:
             self.slower_ratio = None
 
     def _set_credits(self, ratio: float) -> None:
-        for family in (
-            Family.INSTANCE_EBS_THROUGHPUT,
-            Family.INSTANCE_EBS_IOPS,
-            Family.VOLUME_IOPS,
-        ):
+        for family in (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS):
             self.gate.set_balance(family, ratio)
 
     def _run(self, pace: Pace, file: Path, index: int) -> Callable[[], None]:
         one = LocalFile(file)
         # The same content for each load: another identity.
         one.identity = f"{one.identity[:-2]}{index:02d}"
-        run = LoadRun(
-            (one,),
-            "loaded",
-            dsn=self.server.dsn,
-            options=CopyOptions(is_csv=True),
-            pace=pace,
-            workers_max=8,
-        )
+        run = LoadRun((one,), "loaded", dsn=self.server.dsn, options=CopyOptions(is_csv=True), pace=pace, workers_max=8)
 
         ratio = self.slower_ratio
         watch = nullcontext() if ratio is None else CommitWatch(self.server.dsn, pace, ratio)
@@ -360,19 +339,12 @@ def main() -> int:
     with ExitStack() as stack:
         tempfile.tempdir = None
         bench = Bench(
-            stack,
-            megabytes=options.megabytes,
-            scale=options.scale,
-            others_per_s=options.others,
-            has_tools=True,
+            stack, megabytes=options.megabytes, scale=options.scale, others_per_s=options.others, has_tools=True
         )
         median, alone = others_alone(bench)
         print(f"others alone: median {1000 * median:.1f} ms, p95 {1000 * alone:.1f} ms")
         arms: dict[str, Callable[[], Outcome]] = {
-            **{
-                f"{n} workers": (lambda n=n: bench.arm([FreePace(n, bench.chain)]))
-                for n in (1, 3, 8)
-            },
+            **{f"{n} workers": (lambda n=n: bench.arm([FreePace(n, bench.chain)])) for n in (1, 3, 8)},
             "psql": lambda: bench.arm([], bench.copied_by_psql),
             "pg_restore": lambda: bench.arm([], bench.restored),
             "paced": lambda: bench.arm([bench.paced()]),
@@ -430,13 +402,9 @@ def promises_broken(found: dict[str, Outcome], alone: float) -> list[str]:
         if one.used[0] < USED_LEAST:
             broken.append(f"{name}: {one.used[0]:.0%} of the allowance was used")
         if not one.credits_least >= RESERVE - RESERVE_SLACK:
-            broken.append(
-                f"{name}: credits fell to {one.credits_least:.1%}, the reserve is {RESERVE:.0%}"
-            )
+            broken.append(f"{name}: credits fell to {one.credits_least:.1%}, the reserve is {RESERVE:.0%}")
         if fixed and one.seconds > SLOWER_MOST * min(fixed):
-            broken.append(
-                f"{name}: {one.seconds:.1f} s; a fixed number that kept the promises took {min(fixed):.1f} s"
-            )
+            broken.append(f"{name}: {one.seconds:.1f} s; a fixed number that kept the promises took {min(fixed):.1f} s")
     watched = found.get("commits")
     if watched is not None and not watched.wait_s_p95 <= WAIT_MOST * alone:
         broken.append(f"commits: others waited {watched.wait_s_p95 / alone:.2f} times as long")

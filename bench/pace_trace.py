@@ -41,12 +41,8 @@ def watch(bench: Bench, pace: Pace, over: threading.Event, seen: list[Moment]) -
     """Look four times a second until it is over."""
     with psycopg.connect(bench.server.dsn, autocommit=True) as connection:
         while not over.wait(0.25):
-            memory = dict(
-                line.split(":") for line in Path("/proc/meminfo").read_text().splitlines()
-            )
-            dirty, writeback = (
-                int(memory[name].split()[0]) / 1000 for name in ("Dirty", "Writeback")
-            )
+            memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+            dirty, writeback = (int(memory[name].split()[0]) / 1000 for name in ("Dirty", "Writeback"))
             count = connection.execute(_CHECKPOINTS).fetchall()[0][0]
             seen.append(
                 Moment(
@@ -70,9 +66,7 @@ def lines_of(bench: Bench, seen: list[Moment]) -> list[str]:
         device = [line for line in served if second <= line.t < second + 1]
         if not (waits and moments and device):
             continue
-        mb_per_s = sum(line.read_bytes + line.write_bytes for line in device) / sum(
-            line.dt for line in device
-        )
+        mb_per_s = sum(line.read_bytes + line.write_bytes for line in device) / sum(line.dt for line in device)
         last = moments[-1]
         lines.append(
             f"{second - int(ended[0][0]):6}  {1000 * max(waits):12.0f}  {last.dirty_mb:8.1f}  "

@@ -76,10 +76,7 @@ def fortnight(folder: Path) -> None:
     measure("metric-data.json", corpus.metric_data(day), points, folder)
     measure("statistics.json", corpus.metric_statistics(day, "ReadIOPS"), FORTNIGHT, folder)
     measure("stream.jsonl", corpus.stream_lines(day), points, folder)
-    for name, make in (
-        ("otel-1.0.jsonl", corpus.otel_lines),
-        ("otel-1.0.bin", corpus.otel_protobuf),
-    ):
+    for name, make in (("otel-1.0.jsonl", corpus.otel_lines), ("otel-1.0.bin", corpus.otel_protobuf)):
         part = corpus.made(24 * 60)
         measure(f"{name} (1 day)", make(part), 24 * 60 * len(part.values), folder)
     measure("long.csv", corpus.csv_long(day), points, folder)
@@ -144,9 +141,7 @@ def compare(path: Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--year", action="store_true", help="add a year as CSV and Parquet")
-    parser.add_argument(
-        "--require", action="store_true", help="only compare, and fail above bounds"
-    )
+    parser.add_argument("--require", action="store_true", help="only compare, and fail above bounds")
     arguments = parser.parse_args()
     if arguments.require:
         with tempfile.TemporaryDirectory() as name:

@@ -157,8 +157,7 @@ def report(answers: list[Answer], *, is_counted: bool) -> bool:
     wrong = [
         f"{a.family} {a.seed} x{a.scale:g}: {a.judgement}, true {100 * a.true_ratio:.1f} %"
         for a in answers
-        if (a.judgement == "lifts" and not a.is_lifted)
-        or (a.judgement == "does not" and a.is_lifted)
+        if (a.judgement == "lifts" and not a.is_lifted) or (a.judgement == "does not" and a.is_lifted)
     ]
     print(f"\nmedian ms a judgement: {1e3 * float(np.median([a.judge_s for a in answers])):.1f}")
     print(f"wrong: {len(wrong)}")
@@ -184,13 +183,9 @@ def by_family(answers: list[Answer], scale: float) -> None:
     for family in sorted({a.family for a in answers}):
         here = [a for a in answers if a.family == family and a.scale == scale]
         f = figures(here)
-        wrong = sum(
-            (a.judgement == "lifts") != a.is_lifted for a in here if a.judgement != "unsure"
-        )
+        wrong = sum((a.judgement == "lifts") != a.is_lifted for a in here if a.judgement != "unsure")
         lifted = sum(a.is_lifted for a in here)
-        print(
-            f"{family:30s} {len(here):3d} {f['decided']:8.2f} {wrong:6d} {f['band']:6.2f} {lifted:7d}"
-        )
+        print(f"{family:30s} {len(here):3d} {f['decided']:8.2f} {wrong:6d} {f['band']:6.2f} {lifted:7d}")
 
 
 def deciles(answers: list[Answer]) -> list[tuple[int, float, float]]:
@@ -239,9 +234,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--rival", action="store_true", help="use the independent generator")
     parser.add_argument("--signals", action="store_true", help="with the database's own counters")
-    parser.add_argument(
-        "--counted", action="store_true", help="and arrivals, as applications count them"
-    )
+    parser.add_argument("--counted", action="store_true", help="and arrivals, as applications count them")
     parser.add_argument("--families", action="store_true", help="a line per family at x2")
     parser.add_argument("--misses", action="store_true", help="truths outside their band")
     parser.add_argument("--require", action="store_true", help="exit with 1 if a promise is broken")

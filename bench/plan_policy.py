@@ -116,9 +116,7 @@ class Market:
         self._vectors = vectors_of(found, catalog())
         roles = roles_of(found, prices)
         queue = queue_of(prices.more, roles[CHEAPEST], self._vectors.of)
-        self.usd = np.array(
-            [float(prices.usd_per_month_more(int(i)) or 0) * 24 / 730 for i in queue]
-        )
+        self.usd = np.array([float(prices.usd_per_month_more(int(i)) or 0) * 24 / 730 for i in queue])
         self._queue, self._found = queue, found
 
     def cheapest(self, is_enough: Callable[[Instance], bool], most_usd: float) -> int | None:
@@ -150,10 +148,7 @@ def _most_telling(left: np.ndarray, limits: np.ndarray) -> int:
     """Return the index whose outcome, either way, decides most of the others."""
     some = left[:: max(left.size // COMPARED, 1)]
     settled = [
-        min(
-            int(_has_no_more(limits[some], limits[place]).sum()),
-            int(np.count_nonzero(some >= place)),
-        )
+        min(int(_has_no_more(limits[some], limits[place]).sum()), int(np.count_nonzero(some >= place)))
         for place in some
     ]
     return int(some[int(np.argmax(settled))])
@@ -227,9 +222,7 @@ def examine(seed: int, *, arm: str) -> Step | str:
     """Return the advised step of one seed, or why there is none."""
     subject: Subject = importlib.import_module(f"plan_arms.{arm}").subject_of(seed)
     try:
-        plan = plan_snapshot(
-            diagnose_snapshot(subject.snapshot), subject.snapshot, PlanConstraints()
-        )
+        plan = plan_snapshot(diagnose_snapshot(subject.snapshot), subject.snapshot, PlanConstraints())
     except PlimsollError as error:
         return type(error).__name__
     found = advised(subject, Outcomes(subject), plan)
@@ -256,9 +249,7 @@ def report(steps: list[Step]) -> bool:
         if not tenth:
             continue
         chance, came = (float(np.mean([pair[n] for pair in tenth])) for n in (0, 1))
-        print(
-            f"{low:.1f} to {high:.1f}  {len(tenth):7d}  {chance:11.3f}  {came:6.3f}  {came - chance:+.2f}"
-        )
+        print(f"{low:.1f} to {high:.1f}  {len(tenth):7d}  {chance:11.3f}  {came:6.3f}  {came - chance:+.2f}")
         worst = max(worst, abs(came - chance) if len(tenth) >= 20 else 0.0)
     regrets = [one.regret for one in counted if one.is_enough]
     came = {

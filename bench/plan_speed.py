@@ -84,9 +84,7 @@ def bench(days: int, promise_s: float, runs: int) -> list[str]:
         listed_s, (needs, found) = timed(_listed, runs)
         vectors_s, vectors = timed(lambda found=found: _limits(found), runs)
         priced_s, prices = timed(lambda n=needs, f=found: _prices(n, f), runs)
-        search_s, best = timed(
-            lambda v=vectors, f=found, p=prices, a=asked: _search(v, f, p, a), runs
-        )
+        search_s, best = timed(lambda v=vectors, f=found, p=prices, a=asked: _search(v, f, p, a), runs)
         all_s, states = timed(lambda v=vectors, a=asked: _all(v, a), runs)
         forced_s, _ = timed(lambda v=vectors, a=asked: _forced(v, a), 1)
         before_s = listed_s + vectors_s
@@ -96,9 +94,7 @@ def bench(days: int, promise_s: float, runs: int) -> list[str]:
         print(f"  listing {listed_s:.3f} s, limits {vectors_s:.3f} s, prices {priced_s:.3f} s")
         looked, replayed = best.settled
         print(f"  search {search_s:.3f} s: {looked:,} settled by comparison, {replayed:,} replayed")
-        print(
-            f"  all {all_s:.3f} s: {np.sum(states == HOLDS):,} hold, {np.sum(states == FAILS):,} fail"
-        )
+        print(f"  all {all_s:.3f} s: {np.sum(states == HOLDS):,} hold, {np.sum(states == FAILS):,} fail")
         print(f"  replaying also what comparisons settle {forced_s:.3f} s")
         print(f"  whole search {whole_s:.3f} s; whole list without prices {most_s:.3f} s")
         for name, chosen in best.roles.items():
@@ -109,9 +105,7 @@ def bench(days: int, promise_s: float, runs: int) -> list[str]:
             broken.append(f"{len(vectors)} distinct limits, promised {VECTORS_MIN}")
         for name, spent_s in (("search", whole_s), ("all", most_s)):
             if spent_s > promise_s:
-                broken.append(
-                    f"{name} of {days} days, {what}: {spent_s:.3f} s, promised {promise_s} s"
-                )
+                broken.append(f"{name} of {days} days, {what}: {spent_s:.3f} s, promised {promise_s} s")
     return broken
 
 
@@ -149,25 +143,12 @@ def _limits(found: Arrangements) -> LimitVectors:
 
 def _prices(needs: ResourceNeeds, found: Arrangements) -> ArrangementPrices:
     facts = catalog()
-    return priced(
-        found,
-        CatalogPrices(facts, "us-east-1"),
-        needs=needs,
-        constraints=PlanConstraints(),
-        catalog=facts,
-    )
+    return priced(found, CatalogPrices(facts, "us-east-1"), needs=needs, constraints=PlanConstraints(), catalog=facts)
 
 
-def _search(
-    vectors: LimitVectors, found: Arrangements, prices: ArrangementPrices, asked: StepDemand
-) -> Any:
+def _search(vectors: LimitVectors, found: Arrangements, prices: ArrangementPrices, asked: StepDemand) -> Any:
     return search(
-        vectors,
-        prices.more,
-        roles_of(found, prices),
-        asked,
-        allowed_ratio=ALLOWED_RATIO,
-        tie=preferred(found),
+        vectors, prices.more, roles_of(found, prices), asked, allowed_ratio=ALLOWED_RATIO, tie=preferred(found)
     )
 
 

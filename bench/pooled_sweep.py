@@ -63,9 +63,7 @@ def measured(services: RunningServices, pool: int, seconds: float) -> float:
     return (last.queries_useful - first.queries_useful) / (time.monotonic() - began)
 
 
-def swept(
-    system: PooledSystem, port: int, password: str, shape: tuple[int, int, int, int], seconds: float
-):
+def swept(system: PooledSystem, port: int, password: str, shape: tuple[int, int, int, int], seconds: float):
     """Return the sweep of one configuration, and what was computed from it."""
     count, instances, hold_ms, think_ms = shape
     pools = sorted({max(round(n / count / instances), 1) for n in SESSIONS})
@@ -73,13 +71,7 @@ def swept(
         services=count,
         instances=instances,
         pool=pools[-1],
-        settings={
-            "min_idle": 1,
-            "hold_ms": hold_ms,
-            "think_ms": think_ms,
-            "queue": 3,
-            "retry": "none",
-        },
+        settings={"min_idle": 1, "hold_ms": hold_ms, "think_ms": think_ms, "queue": 3, "retry": "none"},
     )
     services = system.start(fleet, port, password)
     try:
@@ -109,9 +101,7 @@ def swept(
     }
 
 
-def compared(
-    services: RunningServices, computed: int, best: int, seconds: float
-) -> tuple[float, float]:
+def compared(services: RunningServices, computed: int, best: int, seconds: float) -> tuple[float, float]:
     """Return the useful queries per second of two sizes, measured in turns: a b b a."""
     if computed == best:
         rate = measured(services, best, seconds)
@@ -134,9 +124,7 @@ def run(given: argparse.Namespace) -> list[dict]:
         create_database(server.dsn, password)
         system.fill(server.port, password, customers=20_000, products=5_000, orders=50_000)
         settings = {"num_init_children": str(CHILDREN), "max_pool": "1"}
-        pooler = BuiltPgpool(
-            [server.port], user=ROLE, password=password, database=DATABASE, settings=settings
-        )
+        pooler = BuiltPgpool([server.port], user=ROLE, password=password, database=DATABASE, settings=settings)
         stack.enter_context(pooler)
         for shape in CONFIGURATIONS[: given.configurations]:
             one = swept(system, pooler.port, password, shape, given.seconds)

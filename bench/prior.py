@@ -64,9 +64,7 @@ def main() -> None:
     cases = [arm.case_of(seed) for seed in range(wanted.seed, wanted.seed + wanted.count)]
     found = [(case, diagnose_snapshot(case.snapshot)) for case in cases]
     heads = " | ".join(f"\N{MULTIPLICATION SIGN} {scale:g}" for scale in SCALES)
-    print(
-        f"chance (truly lifted), {wanted.count} incidents, {100 * ALLOWED:g} % of the time allowed"
-    )
+    print(f"chance (truly lifted), {wanted.count} incidents, {100 * ALLOWED:g} % of the time allowed")
     print(f"| --prior | {heads} | Brier score | largest miss | lifts right |")
     print(f"|---|{'---|' * (len(SCALES) + 3)}")
     for other in OTHERS:

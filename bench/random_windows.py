@@ -33,25 +33,12 @@ STEPS_S = (1, 10, 60, 60, 60, 300, 300, 300)
 
 ENGINES = (
     *("postgres", "mysql", "mariadb", "oracle-ee", "oracle-se2", "sqlserver-ee", "sqlserver-web"),
-    *(
-        "db2-se",
-        "aurora-postgresql",
-        "aurora-mysql",
-        "aurora",
-        "custom-oracle-ee",
-        "nonsense",
-        None,
-    ),
+    *("db2-se", "aurora-postgresql", "aurora-mysql", "aurora", "custom-oracle-ee", "nonsense", None),
 )
 KINDS = ("gp2", "gp2", "gp3", "gp3", "io1", "io2", "standard", "aurora", "floppy", None)
 SMALL_CLASSES = ("db.t2.micro", "db.t3.micro", "db.t3.medium", "db.t4g.large", "db.serverless")
 UNKNOWN_CLASSES = ("db.z9.huge", "db.r99g.large", None, None)
-RATES = (
-    Metric.READ_BYTES_PER_S,
-    Metric.WRITE_BYTES_PER_S,
-    Metric.READ_OPS_PER_S,
-    Metric.WRITE_OPS_PER_S,
-)
+RATES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 BALANCES = (Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO)
 
 
@@ -66,9 +53,7 @@ def random_window(seed: int) -> Snapshot:
     for metric, value in damaged.items():
         kept = _kept(rng, time_s.size)
         if kept.any():
-            series[metric] = Series(
-                metric=metric, step_s=step_s, time_s=time_s[kept], value=value[kept]
-            )
+            series[metric] = Series(metric=metric, step_s=step_s, time_s=time_s[kept], value=value[kept])
     series = _coarser(rng, series)
     window_s = (int(time_s[0]), int(time_s[-1]) + step_s)
     return Snapshot(
@@ -121,9 +106,7 @@ def _storage(rng: Rng, engine: str | None) -> Storage:
         kind=kind,
         size_gib=None if _chance(rng, 0.1) else size,
         provisioned_ops_per_s=float(rng.integers(100, 256_000)) if is_bought else None,
-        provisioned_bytes_per_s=float(rng.integers(125, 4_000)) * 2**20
-        if is_bought and kind == "gp3"
-        else None,
+        provisioned_bytes_per_s=float(rng.integers(125, 4_000)) * 2**20 if is_bought and kind == "gp3" else None,
         volume_count=int(rng.integers(1, 5)) if _chance(rng, 0.1) else None,
     )
 
@@ -349,12 +332,7 @@ def _coarser(rng: Rng, series: dict[Metric, Series]) -> dict[Metric, Series]:
     found = {}
     for metric, one in series.items():
         if _chance(rng, 0.3) and one.time_s.size > 5:
-            found[metric] = Series(
-                metric=metric,
-                step_s=5 * one.step_s,
-                time_s=one.time_s[::5],
-                value=one.value[::5],
-            )
+            found[metric] = Series(metric=metric, step_s=5 * one.step_s, time_s=one.time_s[::5], value=one.value[::5])
         else:
             found[metric] = one
     return found

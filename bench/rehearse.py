@@ -46,9 +46,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.snapshot import Snapshot
 
-GP3 = Instance(
-    db_class="db.m6g.xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=100)
-)
+GP3 = Instance(db_class="db.m6g.xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=100))
 INSTANCES = {"t3": T3, "gp3": GP3}
 CSV = CopyOptions(is_csv=True)
 CLOCK = 60
@@ -87,12 +85,7 @@ SHAPES = (
     Shape("ordered key", ("create unique index on loaded (id)",), is_ordered=True, size_ratio=1.2),
     Shape("no index, wide rows", (), note_words=30, size_ratio=1.8),
     Shape("two indexes", ("create index on loaded (id)", "create index on loaded (name)")),
-    Shape(
-        "ordered key, short rows",
-        ("alter table loaded add primary key (id)",),
-        is_ordered=True,
-        note_words=0,
-    ),
+    Shape("ordered key, short rows", ("alter table loaded add primary key (id)",), is_ordered=True, note_words=0),
 )
 
 
@@ -116,9 +109,7 @@ def write_files(folder: Path, shape: Shape, size_bytes: int, seed: int) -> list[
 def device_bytes(bench: Bench, began_s: float, ended_s: float) -> float:
     """Return the bytes that passed the gate in an interval."""
     return sum(
-        line.read_bytes + line.write_bytes
-        for line in bench.gate.lines()
-        if began_s <= line.t - line.dt / 2 <= ended_s
+        line.read_bytes + line.write_bytes for line in bench.gate.lines() if began_s <= line.t - line.dt / 2 <= ended_s
     )
 
 
@@ -133,13 +124,8 @@ def predict(bench: Bench, files: list[Path], others: tuple[float, float]) -> Reh
         others_bytes_per_s=others[0],
         others_ops_per_s=others[1],
     )
-    request = RehearsalRequest(
-        files=(), table="loaded", dsn=bench.server.dsn, copy=CSV, reserve_ratio=0.0
-    )
-    with (
-        tempfile.TemporaryFile() as file,
-        scratch_table(bench.server.dsn, "loaded") as scratch,
-    ):
+    request = RehearsalRequest(files=(), table="loaded", dsn=bench.server.dsn, copy=CSV, reserve_ratio=0.0)
+    with tempfile.TemporaryFile() as file, scratch_table(bench.server.dsn, "loaded") as scratch:
         taken = take_sample(inputs, CSV, ratio=0.01, file=file)
         measured = measure(scratch, taken, dsn=bench.server.dsn, options=CSV, workers=8)
     # Other classes are a matter of tests; here is none.
@@ -206,12 +192,7 @@ def one_run(bench: Bench, shape: Shape, files: list[Path]) -> Loaded:
         connection.execute("checkpoint")
     watch = Watch()
     run = LoadRun(
-        [LocalFile(path) for path in files],
-        "loaded",
-        dsn=bench.server.dsn,
-        options=CSV,
-        pace=Unpaced(8),
-        workers_max=8,
+        [LocalFile(path) for path in files], "loaded", dsn=bench.server.dsn, options=CSV, pace=Unpaced(8), workers_max=8
     )
     before = counted(bench)
     # Not sooner: credits come back while nothing is loaded.
@@ -271,9 +252,7 @@ def main() -> int:
         )
         for number in range(options.first, options.first + options.runs):
             shape = SHAPES[number % len(SHAPES)]
-            files = write_files(
-                bench.folder, shape, int(options.megabytes * MB * shape.size_ratio), number
-            )
+            files = write_files(bench.folder, shape, int(options.megabytes * MB * shape.size_ratio), number)
             one = one_run(bench, shape, files)
             span, work = one.found.present.seconds, one.found.work
             assert span.likely is not None

@@ -76,12 +76,8 @@ class _Nothing:
     intervals: tuple[Any, ...] = ()
 
 
-def _worker(
-    seed: int, *, family: str | None, shift: str | None, name: str, dump: Path | None
-) -> SeriesScore:
-    incident, diagnosis, result = examine(
-        seed, family=family, shift=shift, diagnose=diagnose_of(name)
-    )
+def _worker(seed: int, *, family: str | None, shift: str | None, name: str, dump: Path | None) -> SeriesScore:
+    incident, diagnosis, result = examine(seed, family=family, shift=shift, diagnose=diagnose_of(name))
     if dump is not None and result.faults:
         picture.save(dump, incident, storage_intervals(diagnosis), result.faults)
     return result
@@ -91,11 +87,7 @@ def run(arguments: argparse.Namespace) -> Totals:
     """Score a range of seeds, in one process or several."""
     seeds = range(arguments.seed, arguments.seed + arguments.count)
     work = partial(
-        _worker,
-        family=arguments.only,
-        shift=arguments.shift,
-        name=arguments.diagnose,
-        dump=arguments.dump_failures,
+        _worker, family=arguments.only, shift=arguments.shift, name=arguments.diagnose, dump=arguments.dump_failures
     )
     work(seeds[0])  # warm up: exclude compiling and filling caches from the times
     if arguments.jobs == 1:
@@ -171,10 +163,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parsed(argv)
     if arguments.show is not None:
         incident, diagnosis, result = examine(
-            arguments.show,
-            family=arguments.only,
-            shift=arguments.shift,
-            diagnose=diagnose_of(arguments.diagnose),
+            arguments.show, family=arguments.only, shift=arguments.shift, diagnose=diagnose_of(arguments.diagnose)
         )
         print(picture.text(incident, storage_intervals(diagnosis), result.faults))
         return int(bool(result.faults))

@@ -78,9 +78,7 @@ def show(sums: Tally, count: int, seed: int) -> None:
     m, i = sums.minutes, sums.intervals
     precision = m["right"] / max(m["right"] + m["too many"], 1)
     recall = m["right"] / max(m["right"] + m["missed"], 1)
-    print(
-        f"{count} simulated incidents of the second generator, seeds {seed} to {seed + count - 1}"
-    )
+    print(f"{count} simulated incidents of the second generator, seeds {seed} to {seed + count - 1}")
     print(f"minute precision   {precision:.4f}")
     print(f"minute recall      {recall:.4f}")
     print(f"minute F1          {2 * precision * recall / max(precision + recall, 1e-9):.4f}")
@@ -88,9 +86,7 @@ def show(sums: Tally, count: int, seed: int) -> None:
     print(f"found              {i['found']} of {i['true']} true intervals")
     print(f"right family       {i['right family'] / max(i['found'], 1):.4f}")
     print(f"unknown flagged    {i['unknown flagged']} of {i['unknown']}")
-    print(
-        f"level error median {np.median(sums.errors):.5f}, p95 {np.quantile(sums.errors, 0.95):.5f}"
-    )
+    print(f"level error median {np.median(sums.errors):.5f}, p95 {np.quantile(sums.errors, 0.95):.5f}")
     print("over an hour wrong, or falsely accused: " + (", ".join(sums.failing) or "none"))
 
 

@@ -60,19 +60,12 @@ def score(count: int, first: int) -> None:
 
 
 def show(
-    minutes: Counter[str],
-    series: Counter[str],
-    errors: list[float],
-    worst: list[str],
-    count: int,
-    first: int,
+    minutes: Counter[str], series: Counter[str], errors: list[float], worst: list[str], count: int, first: int
 ) -> None:
     precision = minutes["right"] / max(minutes["right"] + minutes["too many"], 1)
     recall = minutes["right"] / max(minutes["right"] + minutes["missed"], 1)
     named = minutes["attributed"] - minutes["unknown"]
-    print(
-        f"{count} simulated incidents of the third generator, seeds {first} to {first + count - 1}"
-    )
+    print(f"{count} simulated incidents of the third generator, seeds {first} to {first + count - 1}")
     print(f"minute precision   {precision:.4f}")
     print(f"minute recall      {recall:.4f}")
     print(f"minute F1          {2 * precision * recall / max(precision + recall, 1e-9):.4f}")

@@ -67,13 +67,7 @@ def walked(name: str, lines: list[str], url: str, home: Path) -> Walk:
     """Run the lines of one way in an empty home; stop with an error if one does not do what it should."""
     variables = environment(url, home, COLUMNS="80")
     # Caches of this machine's user would be downloads that a new user does not have yet.
-    for variable in (
-        "UV_CACHE_DIR",
-        "PIP_CACHE_DIR",
-        "XDG_CACHE_HOME",
-        "XDG_DATA_HOME",
-        "VIRTUAL_ENV",
-    ):
+    for variable in ("UV_CACHE_DIR", "PIP_CACHE_DIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "VIRTUAL_ENV"):
         variables.pop(variable, None)
     (home / "ssh").write_text(SSH)
     (home / "ssh").chmod(0o755)
@@ -110,17 +104,13 @@ def ways(wheel: Path, old: str, new: str) -> dict[str, list[str]]:
     """Return the lines of each way, with the wheel in place of the name of the package."""
 
     def local(line: str) -> str:
-        line = line.replace(
-            "python3 -m pip install --user", f"{shlex.quote(old)} -m pip install -q --user"
-        )
+        line = line.replace("python3 -m pip install --user", f"{shlex.quote(old)} -m pip install -q --user")
         line = line.replace("python3 -m venv", f"{shlex.quote(sys.executable)} -m venv")
         return line.replace("--python 3.12", f"--python {new}").replace("plimsoll-db", str(wheel))
 
     on_aws = [line for line in SHELL if is_plimsoll(line) and "rds:" in line and line != SERVICE]
     (over_ssh,) = [line for line in SHELL if line.startswith("ssh ")]
-    uv, pip = (
-        next(line for line in SHELL if word in line) for word in ("install --user uv", "venv")
-    )
+    uv, pip = (next(line for line in SHELL if word in line) for word in ("install --user uv", "venv"))
     tool = next(line for line in SHELL if line.startswith("uv tool install"))
     files = [*shown("console.csv"), *shown("grafana.csv")]
     return {

@@ -76,9 +76,7 @@ class FleetReader:
         self._count = count
         self.reads = 0
 
-    def __call__(
-        self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot]:
+    def __call__(self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot]:
         """Yield simulated minutes."""
         self.reads += 1
         start_s, end_s = (t // 60 * 60 for t in window_s)
@@ -86,9 +84,7 @@ class FleetReader:
             instance = instance_of(number)
             if is_chosen(instance.identifier):
                 served = served_of(number, start_s, end_s)
-                found = watched.snapshot(
-                    served=served, balance=1.0, start_s=start_s, minutes=served.size
-                )
+                found = watched.snapshot(served=served, balance=1.0, start_s=start_s, minutes=served.size)
                 yield replace(found, instance=instance)
 
 
@@ -111,14 +107,7 @@ class FleetWatch:
         self.clock, self.read, self.transitions = FleetClock(), FleetReader(count), 0
         self.path = folder / "ledger.db"
         self._ledger = Ledger(self.path, owner="bench")
-        target = WatchTarget(
-            name="rds:*",
-            account="",
-            is_live=True,
-            metric_count=14,
-            read=self.read,
-            spent=lambda: 0,
-        )
+        target = WatchTarget(name="rds:*", account="", is_live=True, metric_count=14, read=self.read, spent=lambda: 0)
         self.watch = Watch(
             WatchSettings(targets=(TargetSettings(target="rds:*"),)),
             [target],
@@ -181,12 +170,8 @@ def rounds_of(count: int, rounds: int) -> bool:
     print(f"{count:,} simulated instances, {len(took)} rounds that read all of them")
     print(f"  a round          {min(took):.1f} – {max(took):.1f} s")
     print(f"  memory at most   {peak_mb:.0f} MB")
-    print(
-        f"  a scrape         {max(scrape_s):.2f} s, {'' if is_asking else 'no '}reading of targets"
-    )
-    print(
-        f"  ledger           {size_mb:.1f} MB after {fleet.transitions:,} transitions", flush=True
-    )
+    print(f"  a scrape         {max(scrape_s):.2f} s, {'' if is_asking else 'no '}reading of targets")
+    print(f"  ledger           {size_mb:.1f} MB after {fleet.transitions:,} transitions", flush=True)
     return max(took) <= SECONDS_MAX and peak_mb <= MEGABYTES_MAX and not is_asking
 
 

@@ -30,12 +30,7 @@ from scenes import EPOCH_S, Scene, settings_of  # noqa: E402
 from watched import MINUTE  # noqa: E402
 
 # The points at which a round may end: before and after each of these.
-POINTS: tuple[tuple[Any, str], ...] = (
-    (Judge, "of_data"),
-    (Ledger, "store"),
-    (Ledger, "claim"),
-    (Ledger, "mark_sent"),
-)
+POINTS: tuple[tuple[Any, str], ...] = ((Judge, "of_data"), (Ledger, "store"), (Ledger, "claim"), (Ledger, "mark_sent"))
 # Twelve short incidents, and rules that are quick: a message every few minutes.
 INCIDENTS = ("." * 5 + "b" * 5) * 12
 QUICK = RuleTables(bound=BoundSettings(for_minutes=2, clear_minutes=2))

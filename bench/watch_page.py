@@ -50,9 +50,7 @@ def measure(folder: Path, count: int) -> None:
         for path in (f"instances/{key}", f"instances/{key}/what-if?growth=2"):
             begun_s = time.monotonic()
             httpx.get(f"{url}{path}", timeout=60.0)
-            print(
-                f"{path[26:] or 'instance'}: {time.monotonic() - begun_s:.2f} s; {memory_mb()} MB"
-            )
+            print(f"{path[26:] or 'instance'}: {time.monotonic() - begun_s:.2f} s; {memory_mb()} MB")
 
 
 def draw(folder: Path, pictures: Path) -> None:
@@ -64,10 +62,7 @@ def draw(folder: Path, pictures: Path) -> None:
         ready(fleet)
         program = shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name, size, scheme in (
-            ("watch-fleet", WIDE, "light"),
-            ("watch-instance", WIDE, "dark"),
-        ):
+        for name, size, scheme in (("watch-fleet", WIDE, "light"), ("watch-instance", WIDE, "dark")):
             page = browser.new_page(viewport=size, color_scheme=scheme)
             page.goto(url)
             if name == "watch-instance":

@@ -64,9 +64,7 @@ class Tape:
             walk[index] = level
         return np.exp(spread * walk)
 
-    def put(
-        self, metric: Metric, fine: FloatArray, *, digits: int = 4, every_s: int = STEP_S
-    ) -> None:
+    def put(self, metric: Metric, fine: FloatArray, *, digits: int = 4, every_s: int = STEP_S) -> None:
         """Average to the published period, and round like the metric."""
         per = every_s // FINE_S
         mean = fine[: fine.size // per * per].reshape(-1, per).mean(axis=1)
@@ -74,9 +72,7 @@ class Tape:
         times = self.start_s + np.arange(value.size, dtype=np.int64) * every_s
         self.series[metric] = Series(metric=metric, step_s=every_s, time_s=times, value=value)
 
-    def put_storage(
-        self, served: Replay, read_share: FloatArray, latency: Callable[[str], FloatArray]
-    ) -> None:
+    def put_storage(self, served: Replay, read_share: FloatArray, latency: Callable[[str], FloatArray]) -> None:
         """Add rates and latencies of reads and writes."""
         ops, size = served.served_ops / FINE_S, served.served_bytes / FINE_S
         jitter = 1 + self.rng.normal(0, 0.002, ops.size)

@@ -114,9 +114,7 @@ def iostat_text() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _device_line(
-    reads: float, writes: float, read_kb: float, write_kb: float, wait_ms: float, busy: float
-) -> str:
+def _device_line(reads: float, writes: float, read_kb: float, write_kb: float, wait_ms: float, busy: float) -> str:
     none = f"{0:8.2f} {0:6.2f}"
     return (
         f"nvme1n1     {reads:9.2f} {reads * read_kb:9.2f} {none} {wait_ms:7.2f} {read_kb:8.2f} "
@@ -130,11 +128,7 @@ def made() -> dict[str, str]:
     """Return the text of each file by its name."""
     source = Path(__file__).parent / "claims-pipeline" / "snapshot.json"
     snapshot = decode_snapshot(source.read_bytes())
-    return {
-        "console.csv": console_csv(snapshot),
-        "grafana.csv": grafana_csv(snapshot),
-        "iostat.txt": iostat_text(),
-    }
+    return {"console.csv": console_csv(snapshot), "grafana.csv": grafana_csv(snapshot), "iostat.txt": iostat_text()}
 
 
 def main() -> None:

@@ -58,9 +58,7 @@ TARGET_VARIABLE = "PLIMSOLL_BUILD_TARGET"
 build_sdist = maturin.build_sdist
 
 
-def build_wheel(
-    folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None
-) -> str:
+def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
     """
     Build one wheel into a folder, and return its file name.
 

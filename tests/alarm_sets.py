@@ -10,10 +10,7 @@ from plimsoll.model.instance import Instance, Storage
 def alarms(identifier: str = "orders", *, is_simulated: bool = False) -> AlarmSet:
     """Alarms that were never replayed."""
     instance = Instance(
-        identifier=identifier,
-        db_class="db.t3.large",
-        engine="postgres",
-        storage=Storage(kind="gp2", size_gib=100),
+        identifier=identifier, db_class="db.t3.large", engine="postgres", storage=Storage(kind="gp2", size_gib=100)
     )
     chosen, left_out = choose_alarms(ceilings_of(instance, catalog()))
     return AlarmSet(

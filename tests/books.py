@@ -18,13 +18,9 @@ class Lacking:
         self.region = region
 
     def instance_price(self, db_class: str, engine: str, **asked: object) -> Price | None:
-        return (
-            None if self._lacks(db_class) else self._book.instance_price(db_class, engine, **asked)
-        )  # type: ignore[arg-type]
+        return None if self._lacks(db_class) else self._book.instance_price(db_class, engine, **asked)  # type: ignore[arg-type]
 
-    def storage_price(
-        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
-    ) -> Price | None:
+    def storage_price(self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ) -> Price | None:
         return None if self._lacks(item) else self._book.storage_price(item, deployment=deployment)
 
     def why_unknown(self, what: str, **asked: object) -> str:

@@ -23,12 +23,7 @@ HOUR = 60
 """Samples of a minute in an hour."""
 
 NOWHERE = Origin(source="a test", read_on="2026-01-01")
-RATES = (
-    Metric.READ_BYTES_PER_S,
-    Metric.WRITE_BYTES_PER_S,
-    Metric.READ_OPS_PER_S,
-    Metric.WRITE_OPS_PER_S,
-)
+RATES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 LATENCIES = (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S)
 BALANCES = (Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO)
 _DIMENSIONS = {
@@ -46,9 +41,7 @@ _DIMENSIONS = {
 }
 
 
-def series(
-    metric: Metric, value: ArrayLike, *, step_s: int = STEP_S, start_s: int = START_S
-) -> Series:
+def series(metric: Metric, value: ArrayLike, *, step_s: int = STEP_S, start_s: int = START_S) -> Series:
     """One value every `step_s`."""
     array = np.asarray(value, dtype=np.float64)
     times = start_s + step_s * np.arange(array.size, dtype=np.int64)
@@ -79,9 +72,7 @@ def snapshot(
         else:
             for metric, value in part.items():
                 found[metric] = series(metric, value, step_s=step_s, start_s=start_s)
-    return Snapshot(
-        instance=instance or Instance(), series=found, source="a test", is_simulated=True
-    )
+    return Snapshot(instance=instance or Instance(), series=found, source="a test", is_simulated=True)
 
 
 def storage(
@@ -93,9 +84,7 @@ def storage(
     write_latency_s: ArrayLike | None = None,
 ) -> dict[Metric, FloatArray]:
     """What storage reports of a served rate: rates, latencies and, by Little's law, the queue."""
-    served, size, reads = np.broadcast_arrays(
-        np.asarray(bytes_per_s, dtype=np.float64), size_bytes, read_share
-    )
+    served, size, reads = np.broadcast_arrays(np.asarray(bytes_per_s, dtype=np.float64), size_bytes, read_share)
     read_s = np.broadcast_to(np.asarray(latency_s, dtype=np.float64), served.shape)
     write_s = read_s if write_latency_s is None else np.broadcast_to(write_latency_s, served.shape)
     ops = served / size
@@ -110,9 +99,7 @@ def storage(
     }
 
 
-def wander(
-    rng: np.random.Generator, count: int, spread: float, *, memory: float = 0.0
-) -> FloatArray:
+def wander(rng: np.random.Generator, count: int, spread: float, *, memory: float = 0.0) -> FloatArray:
     """
     Log-normal noise around 1, shape (count,).
 
@@ -171,12 +158,7 @@ def working_day(
 
 
 def bucket_balance(
-    served_per_s: FloatArray,
-    *,
-    baseline: float,
-    capacity: float,
-    start_ratio: float = 1.0,
-    step_s: int = STEP_S,
+    served_per_s: FloatArray, *, baseline: float, capacity: float, start_ratio: float = 1.0, step_s: int = STEP_S
 ) -> FloatArray:
     """Balance 0–1 at the end of each step of a bucket that a served rate draws on, by its definition."""
     balance, left = np.empty(served_per_s.size), start_ratio

@@ -175,9 +175,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section(f"ran again: {report.nodeid}")
         terminalreporter.write_line(report.longreprtext)
     for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
+        terminalreporter.write_line(f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}")
 
 
 @pytest.hookimpl(optionalhook=True)

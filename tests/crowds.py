@@ -15,20 +15,14 @@ def crowd(count: int, first_pid: int = 1000, **changes) -> list[Session]:
     return [db.session(pid=first_pid + n, **changes) for n in range(count)]
 
 
-def observed(
-    rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, info=None, **counted
-) -> Observation:
+def observed(rows: Sequence[Sequence[Session]], *, every_s: float = 2.0, info=None, **counted) -> Observation:
     """Glances every two seconds; `counted` are the counters' differences over the whole minute."""
-    glances = tuple(
-        db.glance(n * every_s, sessions=tuple(sessions)) for n, sessions in enumerate(rows)
-    )
+    glances = tuple(db.glance(n * every_s, sessions=tuple(sessions)) for n, sessions in enumerate(rows))
     after = {"sessions": 0, "sessions_abandoned": 0, "sessions_fatal": 0, "sessions_killed": 0}
     zero = db.counters(**dict.fromkeys(after, 0))
     return db.observation(
         db.reading(counters=zero),
-        db.reading(
-            db.START_S + db.WINDOW_S, counters=msgspec.structs.replace(zero, **(after | counted))
-        ),
+        db.reading(db.START_S + db.WINDOW_S, counters=msgspec.structs.replace(zero, **(after | counted))),
         info,
         glances=glances,
     )

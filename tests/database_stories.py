@@ -11,13 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 import databases
-from plimsoll.model.database import (
-    CachedServer,
-    Observation,
-    PoolerReading,
-    Relation,
-    Session,
-)
+from plimsoll.model.database import CachedServer, Observation, PoolerReading, Relation, Session
 
 WINDOW_S = 60.0
 BLOCK_BYTES = databases.BLOCK_BYTES
@@ -28,9 +22,7 @@ UPDATES = 60_000
 CHUNKS = 5 * UPDATES
 ROWS = 50_000_000
 
-STATEMENT = (
-    "UPDATE items SET name = $1, status = $2, body = $3, price = $4, updated_at = $5 WHERE id = $6"
-)
+STATEMENT = "UPDATE items SET name = $1, status = $2, body = $3, price = $4, updated_at = $5 WHERE id = $6"
 
 
 def rewriting(*, is_mended: bool = False) -> Observation:
@@ -55,10 +47,7 @@ def rewriting(*, is_mended: bool = False) -> Observation:
     )
     after = replace(table, updated=table.updated + UPDATES, dead_rows=UPDATES)
     toast_after = replace(
-        toast,
-        inserted=toast.inserted + chunks,
-        deleted=toast.deleted + chunks,
-        dead_rows=toast.dead_rows + chunks,
+        toast, inserted=toast.inserted + chunks, deleted=toast.deleted + chunks, dead_rows=toast.dead_rows + chunks
     )
     statement = databases.statement(STATEMENT, query_id=7, calls=10_000_000)
     return databases.observation(
@@ -71,9 +60,7 @@ def rewriting(*, is_mended: bool = False) -> Observation:
         ),
         glances=tuple(
             databases.glance(
-                float(second),
-                sessions=(databases.session(state="active"),),
-                vacuums=(_vacuum(toast, second),),
+                float(second), sessions=(databases.session(state="active"),), vacuums=(_vacuum(toast, second),)
             )
             for second in range(0, 61, 10)
         ),
@@ -90,10 +77,7 @@ def _io(seconds: float) -> tuple:
     """
     return (
         databases.io_row(
-            "client backend",
-            read_bytes=89e6 * seconds,
-            written_bytes=12e6 * seconds,
-            extended_bytes=10e6 * seconds,
+            "client backend", read_bytes=89e6 * seconds, written_bytes=12e6 * seconds, extended_bytes=10e6 * seconds
         ),
         databases.io_row("checkpointer", written_bytes=34e6 * seconds),
         databases.io_row("autovacuum worker", "vacuum", read_bytes=7e12, written_bytes=2e12),
@@ -103,29 +87,18 @@ def _io(seconds: float) -> tuple:
 
 def _vacuum(toast: Relation, second: int):
     """Autovacuum four hours into the TOAST relation, 5,000 blocks further each second."""
-    return databases.vacuum(
-        toast,
-        scanned_blocks=34_000_000 + 5_000 * second,
-        running_s=14_400.0 + second,
-    )
+    return databases.vacuum(toast, scanned_blocks=34_000_000 + 5_000 * second, running_s=14_400.0 + second)
 
 
 def piling_up() -> Observation:
     """The pooled cluster: from 1,000 to 2,400 connections within a minute, most of them idle."""
     changed = replace(
-        databases.server(),
-        place="10.0.0.11:5432/orders",
-        version="15.18",
-        version_number=150_018,
-        connection_max=2_500,
+        databases.server(), place="10.0.0.11:5432/orders", version="15.18", version_number=150_018, connection_max=2_500
     )
     return databases.observation(
+        databases.reading(counters=databases.counters(sessions=400_000, committed=90_000_000)),
         databases.reading(
-            counters=databases.counters(sessions=400_000, committed=90_000_000),
-        ),
-        databases.reading(
-            databases.START_S + WINDOW_S,
-            counters=databases.counters(sessions=401_500, committed=90_009_000),
+            databases.START_S + WINDOW_S, counters=databases.counters(sessions=401_500, committed=90_009_000)
         ),
         changed,
         glances=tuple(

@@ -70,9 +70,7 @@ def with_settings(server_info: ServerInfo, changes: Mapping[str, str]) -> Server
 
 def counters(**changes) -> Counters:
     """Counters of a server that does nothing."""
-    plain = Counters(
-        committed=0, rolled_back=0, temp_files=0, temp_bytes=0, blocks_read=0, blocks_hit=0
-    )
+    plain = Counters(committed=0, rolled_back=0, temp_files=0, temp_bytes=0, blocks_read=0, blocks_hit=0)
     return msgspec.structs.replace(plain, **changes)
 
 
@@ -84,13 +82,8 @@ def table(oid: int, name: str, **changes) -> Relation:
 def toast_of(owner: Relation, **changes) -> tuple[Relation, Relation]:
     """A table with its TOAST relation, which has the oid of the table plus one."""
     oid = owner.oid + 1
-    toast = Relation(
-        oid=oid, name=f"pg_toast.pg_toast_{owner.oid}", kind="toast", owner_oid=owner.oid
-    )
-    return (
-        msgspec.structs.replace(owner, toast_oid=oid),
-        msgspec.structs.replace(toast, **changes),
-    )
+    toast = Relation(oid=oid, name=f"pg_toast.pg_toast_{owner.oid}", kind="toast", owner_oid=owner.oid)
+    return (msgspec.structs.replace(owner, toast_oid=oid), msgspec.structs.replace(toast, **changes))
 
 
 def column(name: str, **changes) -> ToastableColumn:
@@ -118,10 +111,7 @@ def io_row(backend_type: str, context: str = "normal", **changes) -> IoRow:
 
 
 def observation(
-    before: DatabaseReading,
-    after: DatabaseReading,
-    server_info: ServerInfo | None = None,
-    **changes,
+    before: DatabaseReading, after: DatabaseReading, server_info: ServerInfo | None = None, **changes
 ) -> Observation:
     """Two readings of one server."""
     plain = Observation(server=server_info or server(), first=before, last=after)

@@ -69,14 +69,9 @@ def phase(number: int = 0, **other: object) -> PhaseReport:
         instance="db.r5.2xlarge, io1, 3,000 GiB, 20,000 IOPS",
         window_s=(start_s, start_s + 1200),
         figures=FIGURES,
-        published=(
-            PublishedFigure(name="throughput", text="213 MB/s"),
-            PublishedFigure(name="effect", text="none"),
-        ),
+        published=(PublishedFigure(name="throughput", text="213 MB/s"), PublishedFigure(name="effect", text="none")),
         headline="search-service was up against its instance EBS throughput.",
-        truth=GroundTruth(
-            clock=60.0, recorded_s=20.0, held=(), wrong=(), is_void=False, kept_up="It kept up."
-        ),
+        truth=GroundTruth(clock=60.0, recorded_s=20.0, held=(), wrong=(), is_void=False, kept_up="It kept up."),
         checks=(RIGHT,),
     )
     return replace(made, **other)

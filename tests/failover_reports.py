@@ -19,9 +19,7 @@ POOLER = PoolerView(
     refused_s=9.5,
     hung_s=2.5,
 )
-SERVICES = ServicesView(
-    arrivals=165, done=160, failed={"connection": 4, "no_answer": 1}, retries=37, gap_s=15.1
-)
+SERVICES = ServicesView(arrivals=165, done=160, failed={"connection": 4, "no_answer": 1}, retries=37, gap_s=15.1)
 ROUND = FailoverRound(
     fault=Fault.KILL,
     from_node="node2",

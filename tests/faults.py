@@ -83,9 +83,7 @@ class WatchProcess:
     def __init__(self, world: "World", owner: str) -> None:
         self.ledger = FaultyLedger(world, owner)
         self.watch: Watch = world.watch(self.ledger)
-        self.delivery = Delivery(
-            world.receiver, self.ledger, now_s=world.clock.now_s, log=world.log
-        )
+        self.delivery = Delivery(world.receiver, self.ledger, now_s=world.clock.now_s, log=world.log)
 
     def turn(self) -> None:
         """One turn of the loop, and of the sender beside it."""
@@ -102,9 +100,7 @@ class WatchProcess:
 class World(Scene):
     """One instance whose letters are written as time passes, and the faults of now."""
 
-    def __init__(
-        self, folder: Path, receiver_of: "Callable[[World], Receiver] | None" = None
-    ) -> None:
+    def __init__(self, folder: Path, receiver_of: "Callable[[World], Receiver] | None" = None) -> None:
         super().__init__(folder, "", settings=settings_of())
         self.receiver: Receiver = self.book if receiver_of is None else receiver_of(self)
         self.on_minute: Callable[[], None] = lambda: None
@@ -174,9 +170,7 @@ class World(Scene):
 
     # --- what the loop is handed ------------------------------------------------------------------
 
-    def read(
-        self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         if self.fault:
             self.asked += 1
             raise ERRORS[self.fault]

@@ -99,12 +99,7 @@ ROWS = (
         empty_in_s=11_923.0,
         tags=tagged(team="shop"),
     ),
-    row(
-        "billing-primary",
-        emptying="storage_space",
-        empty_in_s=5.2 * DAY_S,
-        tags=tagged(team="shop"),
-    ),
+    row("billing-primary", emptying="storage_space", empty_in_s=5.2 * DAY_S, tags=tagged(team="shop")),
     row(
         "sessions-primary",
         db_class="db.r6g.xlarge",
@@ -165,9 +160,7 @@ def many(count: int) -> FleetReport:
     """A fleet of any size, drawn from dice with a fixed seed."""
     dice = np.random.default_rng(17)
     classes = [
-        f"db.{family}.{size}"
-        for family in ("m6g", "r6g", "r5", "t3")
-        for size in ("large", "xlarge", "2xlarge")
+        f"db.{family}.{size}" for family in ("m6g", "r6g", "r5", "t3") for size in ("large", "xlarge", "2xlarge")
     ]
     kinds = dice.choice(5, count, p=(0.03, 0.07, 0.1, 0.02, 0.78)).tolist()
     numbers = dice.random((count, 4)).tolist()
@@ -177,25 +170,17 @@ def many(count: int) -> FleetReport:
         same = {
             "db_class": classes[int(one * len(classes))],
             "region": ("us-east-1", "eu-central-1", "eu-west-1")[int(two * 3)],
-            "tags": tagged(
-                team=f"team-{int(three * 40):02d}", env="prod" if four < 0.5 else "test"
-            ),
+            "tags": tagged(team=f"team-{int(three * 40):02d}", env="prod" if four < 0.5 else "test"),
             "usd_per_day": Decimal(str(round(4 + 40 * one, 4))),
         }
         if kind < 2:
             rows.append(bound(name, round(four, 4), is_now=kind == 0, **same))
         elif kind == 2:
             peak = {"nearest": "volume IOPS", "nearest_ratio": 0.8 + 0.2 * two}
-            rows.append(
-                row(name, "near", emptying="storage_space", empty_in_s=4e6 * three, **peak, **same)
-            )
+            rows.append(row(name, "near", emptying="storage_space", empty_in_s=4e6 * three, **peak, **same))
         elif kind == 3:
             rows.append(row(name, "unknown", reason="ReadIOPS and WriteIOPS", **same))
         else:
-            less = {
-                "cheaper": "a cheaper setup",
-                "cheaper_usd_per_day_more": Decimal("-2.5"),
-                "cheaper_chance": two,
-            }
+            less = {"cheaper": "a cheaper setup", "cheaper_usd_per_day_more": Decimal("-2.5"), "cheaper_chance": two}
             rows.append(row(name, **(less if three < 0.4 else {}), **same))
     return fleet_report(rows, lake=LAKE, window_s=WINDOW, has_plan=True, by=("tag:team",))

@@ -74,9 +74,7 @@ def vacuum() -> Cause:
         remedies=(
             Remedy(
                 text="Slow it down",
-                commands=(
-                    "ALTER TABLE public.documents SET (toast.autovacuum_vacuum_cost_limit = 400);",
-                ),
+                commands=("ALTER TABLE public.documents SET (toast.autovacuum_vacuum_cost_limit = 400);",),
                 expected="20 MB/s; it then takes 3 h.",
             ),
         ),
@@ -150,14 +148,7 @@ def quiet() -> Inspection:
         load_written_bytes_per_s=0.0,
         ceiling_bytes_per_s=None,
         ceiling_name="",
-        causes=(
-            cause(
-                severity="note",
-                written_bytes_per_s=300.0,
-                share_of_load=0.5859,
-                share_of_ceiling=None,
-            ),
-        ),
+        causes=(cause(severity="note", written_bytes_per_s=300.0, share_of_load=0.5859, share_of_ceiling=None),),
         missing=(),
         notes=(),
         asked_s=0.0,

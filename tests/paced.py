@@ -34,18 +34,12 @@ def slow_truth(
     """One minute of metrics that ends so."""
     ratios = balance if isinstance(balance, Mapping) else {THROUGHPUT: balance, IOPS: 1.0}
     return SlowTruth(
-        rates=(
-            DeviceRate(
-                start_s=end_s - 60, end_s=end_s, bytes_per_s=bytes_per_s, ops_per_s=ops_per_s
-            ),
-        ),
+        rates=(DeviceRate(start_s=end_s - 60, end_s=end_s, bytes_per_s=bytes_per_s, ops_per_s=ops_per_s),),
         balances={n: Balance(time_s=end_s - 30, ratio=r) for n, r in ratios.items()},
     )
 
 
-def counted(
-    moved_bytes: float, *, wal_bytes: float = 0, full_page_images: float = 0
-) -> ServerCounts:
+def counted(moved_bytes: float, *, wal_bytes: float = 0, full_page_images: float = 0) -> ServerCounts:
     """What a server without a cache counted: all that it changed is written."""
     return ServerCounts(
         read_bytes=0,
@@ -62,9 +56,7 @@ COUNTED = FastTruth(
     start_s=0,
     end_s=1,
     batch_bytes=1e6,
-    server=replace(
-        counted(24 * MB, wal_bytes=2e6, full_page_images=50), extend_bytes=40 * MB, cache_bytes=1e9
-    ),
+    server=replace(counted(24 * MB, wal_bytes=2e6, full_page_images=50), extend_bytes=40 * MB, cache_bytes=1e9),
 )
 """A second of a batch, by a server's counters."""
 
@@ -114,9 +106,7 @@ class SimulatedStorage:
                     start_s=t,
                     end_s=t + 1,
                     batch_bytes=rate,
-                    server=counted(taken, wal_bytes=min(rate, taken))
-                    if self.has_counters
-                    else None,
+                    server=counted(taken, wal_bytes=min(rate, taken)) if self.has_counters else None,
                 )
             )
 
@@ -124,16 +114,12 @@ class SimulatedStorage:
         if self._minute:
             mean = sum(rate for rate, _ in self._minute) / len(self._minute)
             balance = sum(left for _, left in self._minute) / len(self._minute)
-            rate = DeviceRate(
-                start_s=now_s - 60, end_s=now_s, bytes_per_s=mean, ops_per_s=mean / SIZE_BYTES
-            )
+            rate = DeviceRate(start_s=now_s - 60, end_s=now_s, bytes_per_s=mean, ops_per_s=mean / SIZE_BYTES)
             self._minutes.append((rate, Balance(time_s=now_s - 30, ratio=balance)))
             self._minute = []
         ready = [m for m in self._minutes if m[0].end_s + self.lag_s <= now_s]
         if ready:
-            slow = SlowTruth(
-                rates=tuple(rate for rate, _ in ready), balances={self.stage.name: ready[-1][1]}
-            )
+            slow = SlowTruth(rates=tuple(rate for rate, _ in ready), balances={self.stage.name: ready[-1][1]})
         else:
             # Before the batch began, others were measured.
             slow = slow_truth(

@@ -53,21 +53,15 @@ def calm(instance: Instance, *, cpu_ratio: float = 0.02) -> ResourceNeeds:
     )
 
 
-def offered(
-    instance: Instance, found: ResourceNeeds | None = None, **constraints: Any
-) -> Arrangements:
-    return arrangements(
-        instance, catalog(), found or calm(instance), PlanConstraints(**constraints)
-    )
+def offered(instance: Instance, found: ResourceNeeds | None = None, **constraints: Any) -> Arrangements:
+    return arrangements(instance, catalog(), found or calm(instance), PlanConstraints(**constraints))
 
 
 def classes(found: Arrangements) -> set[str]:
     return {limits.db_class for limits in found.classes if limits is not None}
 
 
-def asked(
-    ops_per_s: ArrayLike, io_size_bytes: float = 16 * 1024, *, carried: bool = True
-) -> StepDemand:
+def asked(ops_per_s: ArrayLike, io_size_bytes: float = 16 * 1024, *, carried: bool = True) -> StepDemand:
     """A demand by the minute, all of it measured."""
     ops = np.asarray(ops_per_s, dtype=np.float64)
     return StepDemand(

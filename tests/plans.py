@@ -84,10 +84,7 @@ def effect(minutes: Band, **changed) -> Effect:
         "balance_min_family": Family.INSTANCE_EBS_THROUGHPUT,
         "balance_min_s": 1_676_340_600,
         "next_ceiling": NextCeiling(
-            family=Family.VOLUME_IOPS,
-            phase=Phase.BASELINE,
-            dimension=Dimension.IOPS,
-            value=3600,
+            family=Family.VOLUME_IOPS, phase=Phase.BASELINE, dimension=Dimension.IOPS, value=3600
         ),
     }
     return Effect(**(values | changed))
@@ -111,12 +108,7 @@ def cost(instance_usd_per_hour: str | None, **changed) -> Cost:
 
 def to_class(db_class: str) -> Move:
     """From the pipeline's class to another."""
-    return Move(
-        kind=MoveKind.CLASS,
-        before="db.t3.xlarge",
-        after=db_class,
-        text=f"class db.t3.xlarge to {db_class}",
-    )
+    return Move(kind=MoveKind.CLASS, before="db.t3.xlarge", after=db_class, text=f"class db.t3.xlarge to {db_class}")
 
 
 def order(db_class: str) -> str:
@@ -135,9 +127,7 @@ RESTART = Disruption(
     reversal="change the class back, at any time, with another restart",
     notes=("db.m6g.xlarge is of another architecture (Graviton): test what is compiled",),
 )
-NOTHING = Disruption(
-    text="nothing is changed", is_restart=False, optimising_s=None, moved_bytes=None, reversal=""
-)
+NOTHING = Disruption(text="nothing is changed", is_restart=False, optimising_s=None, moved_bytes=None, reversal="")
 
 
 def option(**changed) -> Option:
@@ -244,12 +234,7 @@ def unsure() -> Option:
         role="cheaper but unsure",
         moves=(
             to_class("db.t4g.xlarge"),
-            Move(
-                kind=MoveKind.STORAGE_TYPE,
-                before="gp2",
-                after="gp3",
-                text="storage type gp2 to gp3",
-            ),
+            Move(kind=MoveKind.STORAGE_TYPE, before="gp2", after="gp3", text="storage type gp2 to gp3"),
         ),
         commands=(order("db.t4g.xlarge"), order("db.t4g.xlarge --storage-type gp3")),
         disruption=modified,
@@ -271,15 +256,10 @@ def unpriced() -> Option:
         role="price not known",
         moves=(to_class("db.m7g.large"),),
         commands=(order("db.m7g.large"),),
-        cost=cost(
-            None,
-            unknown=("the price of db.m7g.large in us-east-1 is not known; --prices FILE has it",),
-        ),
+        cost=cost(None, unknown=("the price of db.m7g.large in us-east-1 is not known; --prices FILE has it",)),
         usd_per_day_more=None,
         rejected=(),
-        break_even=BreakEven(
-            usd_per_hour=Decimal("0.3179"), than="db.m6g.xlarge, storage as it is"
-        ),
+        break_even=BreakEven(usd_per_hour=Decimal("0.3179"), than="db.m6g.xlarge, storage as it is"),
     )
 
 
@@ -300,10 +280,7 @@ def curve() -> tuple[CurvePoint, ...]:
 def ladder() -> Ladder:
     """A cheaper try, the recommended step, and one after it that the plan does not need."""
     return Ladder(
-        rungs=(
-            Rung(option=2, chance=0.71, chance_after=0.71),
-            Rung(option=1, chance=0.97, chance_after=0.9),
-        ),
+        rungs=(Rung(option=2, chance=0.71, chance_after=0.71), Rung(option=1, chance=0.97, chance_after=0.9)),
         recommended=1,
         certain=1,
         usd_per_day_more=Decimal("0.672"),
@@ -404,9 +381,7 @@ def nothing(**changed) -> Plan:
         throughput_usd_per_month=None,
         unknown=("the region is not known",),
     )
-    there = present(
-        effect=blind, cost=bare, usd_per_day_more=None, judgement=Judgement.UNSURE, probability=0.0
-    )
+    there = present(effect=blind, cost=bare, usd_per_day_more=None, judgement=Judgement.UNSURE, probability=0.0)
     values = {
         "instance": Instance(),
         "is_simulated": False,

@@ -5,13 +5,7 @@ from msgspec.structs import replace
 from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
 from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
 from plimsoll.model.experiment import ExperimentCheck, PublishedFigure
-from plimsoll.model.pooled import (
-    PooledFigures,
-    PooledOutcome,
-    PooledPhaseReport,
-    PooledReport,
-    PooledSample,
-)
+from plimsoll.model.pooled import PooledFigures, PooledOutcome, PooledPhaseReport, PooledReport, PooledSample
 
 FIGURES = PooledFigures(
     seconds=2.0,
@@ -36,15 +30,7 @@ FIGURES = PooledFigures(
     load_average_max=64.7,
     processors={"PostgreSQL": 0.5, "Pgpool-II": 0.25, "other programs": 0.2, "Plimsoll": 0.001},
 )
-NOTHING = replace(
-    FIGURES,
-    latency_s_p50=None,
-    latency_s_p95=None,
-    held_s=None,
-    given_up={},
-    opened=0,
-    refused=0,
-)
+NOTHING = replace(FIGURES, latency_s_p50=None, latency_s_p95=None, held_s=None, given_up={}, opened=0, refused=0)
 SAMPLE = PooledSample(
     time_s=1.0,
     active=25,

@@ -21,9 +21,7 @@ from plimsoll.model.rehearsal import Rehearsal
 
 MB, GB = 1e6, 1e9
 
-RANDOM = SampledIndex(
-    name="by_id", method="btree", sample_bytes=3e6, present_bytes=0.0, scatter_ratio=1.0
-)
+RANDOM = SampledIndex(name="by_id", method="btree", sample_bytes=3e6, present_bytes=0.0, scatter_ratio=1.0)
 IN_ORDER = replace(RANDOM, scatter_ratio=0.0)
 SAMPLE = LoadSample(
     input_bytes=10e6,
@@ -55,13 +53,7 @@ def around(*chain: Stage, balance: float | None = 1.0, **fields) -> Circumstance
     return Circumstances(
         chain=stages,
         balances={s.name: balance for s in stages if has_bucket(s)} if balance is not None else {},
-        **{
-            "reserve_ratio": 0.0,
-            "headroom_ratio": 0.0,
-            "others_bytes_per_s": 0.0,
-            "others_ops_per_s": 0.0,
-            **fields,
-        },
+        **{"reserve_ratio": 0.0, "headroom_ratio": 0.0, "others_bytes_per_s": 0.0, "others_ops_per_s": 0.0, **fields},
     )
 
 

@@ -34,9 +34,7 @@ class Book:
     repeat_s = 0
     repeat_resolved_s = 0
 
-    def __init__(
-        self, name: str = RECEIVER, write: Callable[[Message], None] | None = None
-    ) -> None:
+    def __init__(self, name: str = RECEIVER, write: Callable[[Message], None] | None = None) -> None:
         self.name, self.got, self.earlier = name, list[Message](), list[str]()
         self.error: Exception | None = None
         self.write = write
@@ -60,9 +58,7 @@ class Book:
 class Scene:
     """One instance with a letter for each minute: `.` calm, `b` at a ceiling, `?` AWS does not answer."""
 
-    def __init__(
-        self, folder: Path, letters: str = INCIDENT, *, settings: WatchSettings | None = None
-    ) -> None:
+    def __init__(self, folder: Path, letters: str = INCIDENT, *, settings: WatchSettings | None = None) -> None:
         self.path, self.letters = folder / "ledger.db", letters
         self.real_s, self.step_s = float(EPOCH_S), 0.0
         self.asked = 0
@@ -88,17 +84,10 @@ class Scene:
     def target(self) -> WatchTarget:
         """The one target."""
         return WatchTarget(
-            name=TARGET,
-            account="",
-            is_live=True,
-            metric_count=METRIC_COUNT,
-            read=self.read,
-            spent=self.spent,
+            name=TARGET, account="", is_live=True, metric_count=METRIC_COUNT, read=self.read, spent=self.spent
         )
 
-    def read(
-        self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         """Yield the instance up to the last whole minute, or fail."""
         self.asked += 1
         if self.letter(int(self.real_s)) == "?":
@@ -128,11 +117,7 @@ class Scene:
         while self.letter(start_s - MINUTE) == "b":
             start_s -= MINUTE
         at = (
-            [
-                watched.interval(
-                    minutes=tuple((t - watched.START_S) // MINUTE for t in (start_s, end_s))
-                )
-            ]
+            [watched.interval(minutes=tuple((t - watched.START_S) // MINUTE for t in (start_s, end_s)))]
             if start_s < end_s
             else []
         )

@@ -45,10 +45,7 @@ def span(
         start_s=start_s,
         end_s=end_s,
         waits=waits(total),
-        statements=tuple(
-            key(text, split, key_id=f"{sum(text.encode()):040X}")
-            for text, split in statements.items()
-        ),
+        statements=tuple(key(text, split, key_id=f"{sum(text.encode()):040X}") for text, split in statements.items()),
         users=tuple(key(name, split) for name, split in (users or {}).items()),
         hosts=tuple(key(name, split) for name, split in (hosts or {}).items()),
     )

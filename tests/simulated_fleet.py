@@ -93,18 +93,12 @@ class Fleet:
             annotations=(),
         )
 
-    def _read(
-        self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def _read(self, window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         for name in list(self.stories):
             if is_chosen(name):
                 yield self.snapshot(name, window_s)
         if is_chosen(SILENT):
-            yield UnreadInstance(
-                identifier=SILENT,
-                reason="access denied",
-                remedy="Allow cloudwatch:GetMetricData.",
-            )
+            yield UnreadInstance(identifier=SILENT, reason="access denied", remedy="Allow cloudwatch:GetMetricData.")
 
     def opened(self) -> OpenedConfiguration:
         """The configuration."""
@@ -115,12 +109,7 @@ class Fleet:
             web=WebSettings(listen_address="127.0.0.1:0"),
         )
         target = WatchTarget(
-            name=TARGET,
-            account=ACCOUNT,
-            is_live=True,
-            metric_count=14,
-            read=self._read,
-            spent=lambda: 0,
+            name=TARGET, account=ACCOUNT, is_live=True, metric_count=14, read=self._read, spent=lambda: 0
         )
         return OpenedConfiguration(settings=settings, targets=[target], receivers=[self.book])
 
@@ -132,9 +121,7 @@ class Fleet:
         self.service = WatchService(
             self.opened,
             Computations(
-                diagnose=diagnose_snapshot,
-                advise=lambda _d, _s: ("Raise the class",),
-                draw=lambda _d, _s: b"",
+                diagnose=diagnose_snapshot, advise=lambda _d, _s: ("Raise the class",), draw=lambda _d, _s: b""
             ),
             owner="first",
             clock=WatchClock(now_s=lambda: self.now_s, steady_s=lambda: self.passed_s),

@@ -27,9 +27,7 @@ def stage(name: str, counts: str, baseline: float, burst: float | None = None, *
     return Stage(name=name, counts=counts, baseline=baseline, burst=most, capacity=capacity, **more)
 
 
-def delivered_ops_per_s(
-    chain: Sequence[Stage], size: float, *, phase: Phase, pattern: Pattern
-) -> float:
+def delivered_ops_per_s(chain: Sequence[Stage], size: float, *, phase: Phase, pattern: Pattern) -> float:
     """Requests of just this size per second that the chain lets through."""
 
     def charged(one: Stage) -> float:
@@ -40,10 +38,7 @@ def delivered_ops_per_s(
         units = size / one.unit_bytes
         return units if pattern == Pattern.SEQUENTIAL else float(ceil(units))
 
-    return min(
-        (one.burst if phase == Phase.BURST else one.baseline) * one.stripes / charged(one)
-        for one in chain
-    )
+    return min((one.burst if phase == Phase.BURST else one.baseline) * one.stripes / charged(one) for one in chain)
 
 
 def point(
@@ -89,10 +84,5 @@ def sweep(
         point(chain, kib(s), phase=f, pattern=p, depth=depth, idle_s=idle_s, factor=float(factor))
         for (f, p, s), factor in zip(wanted, factors, strict=True)
     ]
-    alone = [
-        point(chain, kib(s), phase=phases[0], depth=1, idle_s=idle_s)
-        for s in (sizes_kib[0], sizes_kib[-1])
-    ]
-    return Sweep(
-        subject="a simulated chain", method="simulated", points=tuple(points), alone=tuple(alone)
-    )
+    alone = [point(chain, kib(s), phase=phases[0], depth=1, idle_s=idle_s) for s in (sizes_kib[0], sizes_kib[-1])]
+    return Sweep(subject="a simulated chain", method="simulated", points=tuple(points), alone=tuple(alone))

@@ -60,9 +60,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @st.composite
-def pressed(
-    draw: st.DrawFn, *, instance: Instance = UNDESCRIBED, waiting_min: float = 5.0
-) -> Pressed:
+def pressed(draw: st.DrawFn, *, instance: Instance = UNDESCRIBED, waiting_min: float = 5.0) -> Pressed:
     """
     Log-normal demand that is a ceiling's multiple for hours and well below it before and after.
 
@@ -120,9 +118,7 @@ def flat(
     """
     rng = np.random.default_rng(draw(seeds))
     count = 3 * draw(st.integers(10, 500))
-    rate = level * builders.wander(
-        rng, count, draw(st.floats(0.001, 0.03)), memory=draw(st.sampled_from([0.0, 0.9]))
-    )
+    rate = level * builders.wander(rng, count, draw(st.floats(0.001, 0.03)), memory=draw(st.sampled_from([0.0, 0.9])))
     if has_calm_hours:
         calm = builders.wander(rng, count, 0.3) / 3
         calm[count // 3 : -count // 3] = 1
@@ -144,9 +140,7 @@ def flat(
     for metric in draw(st.sets(st.sampled_from(BALANCES))):
         values[metric] = np.ones(count)
     made = builders.snapshot(values, instance=instance, step_s=draw(st.sampled_from([60, 300])))
-    return Window(
-        snapshot=made, what=f"{count} samples at {level:g} bytes/s: {' '.join(sorted(values))}"
-    )
+    return Window(snapshot=made, what=f"{count} samples at {level:g} bytes/s: {' '.join(sorted(values))}")
 
 
 def in_periods(value: FloatArray, layout: str) -> tuple[FloatArray, FloatArray]:
@@ -175,10 +169,7 @@ LAYOUTS = ("minute", "five minutes", "five then one")
 def windows(draw: st.DrawFn) -> Window:
     """Any window: pressed or flat, of any class, any layout, with balances, gaps and metrics missing."""
     instance = draw(st.sampled_from(INSTANCES))
-    made = draw(
-        pressed(instance=instance)
-        | st.floats(1e6, 1e9).flatmap(lambda level: flat(level, instance=instance))
-    )
+    made = draw(pressed(instance=instance) | st.floats(1e6, 1e9).flatmap(lambda level: flat(level, instance=instance)))
     rng = np.random.default_rng(draw(seeds))
     layout = draw(st.sampled_from(LAYOUTS))
     # Two thirds end in the middle of what happens.

@@ -36,11 +36,7 @@ _bought = {
     "provisioned_bytes_per_s": st.none() | st.floats(1e8, 4e9),
     "volume_count": st.none() | st.sampled_from([1, 4]),
 }
-storages = st.builds(
-    Storage,
-    additional=st.lists(st.builds(Storage, **_bought), max_size=2).map(tuple),
-    **_bought,
-)
+storages = st.builds(Storage, additional=st.lists(st.builds(Storage, **_bought), max_size=2).map(tuple), **_bought)
 """What was bought; additional storage is drawn with any engine, as a file may hold it."""
 
 ebs_limits = st.builds(
@@ -57,10 +53,8 @@ ebs_limits = st.builds(
 instances = st.builds(
     Instance,
     identifier=identifiers,
-    db_class=st.none()
-    | st.sampled_from(["db.r5.2xlarge", "db.t3.xlarge", "db.m6g.large", "db.serverless"]),
-    engine=st.none()
-    | st.sampled_from(["postgres", "mysql", "oracle-se2", "aurora-postgresql", "aurora-mysql"]),
+    db_class=st.none() | st.sampled_from(["db.r5.2xlarge", "db.t3.xlarge", "db.m6g.large", "db.serverless"]),
+    engine=st.none() | st.sampled_from(["postgres", "mysql", "oracle-se2", "aurora-postgresql", "aurora-mysql"]),
     engine_version=st.none() | st.sampled_from(["12.5", "16.4", "8.0.35"]),
     license_model=st.none() | st.sampled_from(["license-included", "postgresql-license"]),
     region=st.none() | st.sampled_from(["us-east-1", "eu-west-1"]),
@@ -102,10 +96,7 @@ def series(
     on_grid = draw(st.booleans()) if is_regular is None else is_regular
     offsets = draw(
         st.lists(
-            st.integers(0, 4 * max_size * (1 if on_grid else step_s)),
-            unique=True,
-            min_size=min_size,
-            max_size=max_size,
+            st.integers(0, 4 * max_size * (1 if on_grid else step_s)), unique=True, min_size=min_size, max_size=max_size
         )
     )
     time_s = start_s + np.sort(np.array(offsets, dtype=np.int64)) * (step_s if on_grid else 1)
@@ -113,9 +104,7 @@ def series(
     if may_have_nan:
         number |= st.just(float("nan"))
     value = draw(st.lists(number, min_size=time_s.size, max_size=time_s.size))
-    return Series(
-        metric=metric, step_s=step_s, time_s=time_s, value=np.array(value, dtype=np.float64)
-    )
+    return Series(metric=metric, step_s=step_s, time_s=time_s, value=np.array(value, dtype=np.float64))
 
 
 gaps = st.builds(Gap, metric=words, reason=sentences, remedy=sentences)
@@ -124,11 +113,7 @@ annotations = st.builds(Annotation, time_s=st.integers(EARLIEST_S, LATEST_S), te
 
 @st.composite
 def snapshots(
-    draw: st.DrawFn,
-    *,
-    metrics: tuple[Metric, ...] | None = None,
-    max_size: int = 40,
-    may_have_nan: bool = False,
+    draw: st.DrawFn, *, metrics: tuple[Metric, ...] | None = None, max_size: int = 40, may_have_nan: bool = False
 ) -> Snapshot:
     """
     A snapshot of one window.
@@ -139,10 +124,7 @@ def snapshots(
     """
     chosen = draw(st.lists(st.sampled_from(Metric), unique=True)) if metrics is None else metrics
     start_s = draw(st.integers(EARLIEST_S, LATEST_S))
-    drawn = [
-        draw(series(m, max_size=max_size, may_have_nan=may_have_nan, start_s=start_s))
-        for m in chosen
-    ]
+    drawn = [draw(series(m, max_size=max_size, may_have_nan=may_have_nan, start_s=start_s)) for m in chosen]
     return Snapshot(
         instance=draw(instances),
         series={s.metric: s for s in drawn},

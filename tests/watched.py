@@ -8,15 +8,7 @@ from numpy.typing import ArrayLike
 
 import builders
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
-from plimsoll.model.diagnosis import (
-    Diagnosis,
-    Evidence,
-    Finding,
-    Forecast,
-    Interval,
-    Resource,
-    Verdict,
-)
+from plimsoll.model.diagnosis import Diagnosis, Evidence, Finding, Forecast, Interval, Resource, Verdict
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
@@ -43,12 +35,7 @@ MINUTES = 180
 
 
 def ceiling(
-    family: Family,
-    phase: Phase,
-    value: float,
-    *,
-    unit: str = "bytes/s",
-    valid_to: str | None = None,
+    family: Family, phase: Phase, value: float, *, unit: str = "bytes/s", valid_to: str | None = None
 ) -> Ceiling:
     """A ceiling that some test documents."""
     dimension = Dimension.THROUGHPUT if unit == "bytes/s" else Dimension.AMOUNT
@@ -59,9 +46,7 @@ def ceiling(
         value=value,
         unit=unit,
         origin=replace(builders.NOWHERE, valid_to=valid_to),
-        balance_metric=Metric.BYTE_BALANCE_RATIO
-        if phase in (Phase.BASELINE, Phase.BURST)
-        else None,
+        balance_metric=Metric.BYTE_BALANCE_RATIO if phase in (Phase.BASELINE, Phase.BURST) else None,
     )
 
 
@@ -105,9 +90,7 @@ def interval(
     )
 
 
-def forecast(
-    family: Family = Family.INSTANCE_EBS_THROUGHPUT, *, left: float, empty_in_s: float | None
-) -> Forecast:
+def forecast(family: Family = Family.INSTANCE_EBS_THROUGHPUT, *, left: float, empty_in_s: float | None) -> Forecast:
     """What is left, and for how long."""
     return Forecast(
         family=family,
@@ -188,11 +171,7 @@ def snapshot(
 
 
 def situation(
-    found: Diagnosis | None = None,
-    *,
-    days: tuple[DaySummary, ...] = (),
-    at_s: int = END_S,
-    **samples: ArrayLike | None,
+    found: Diagnosis | None = None, *, days: tuple[DaySummary, ...] = (), at_s: int = END_S, **samples: ArrayLike | None
 ) -> Situation:
     """The samples of `snapshot`, and what was found in them."""
     return situation_of(
@@ -229,11 +208,7 @@ def transition(
         since_s=since_s,
         level_since_s=since_s,
         condition=Condition(
-            ceiling=subject.ceiling,
-            name="instance EBS throughput",
-            at_s=at_s,
-            text=text,
-            facts=("A fact",),
+            ceiling=subject.ceiling, name="instance EBS throughput", at_s=at_s, text=text, facts=("A fact",)
         ),
     )
 

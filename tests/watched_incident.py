@@ -56,20 +56,11 @@ def settings_of(ledger: Path, url: str) -> WatchSettings:
 def from_example() -> WatchTarget:
     """The incident read from the example, as far as it has happened."""
 
-    def read(
-        window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         if is_chosen(NAME):
             yield cut(EXAMPLE, window_s)
 
-    return WatchTarget(
-        name=f"rds:{NAME}",
-        account="",
-        is_live=True,
-        metric_count=14,
-        read=read,
-        spent=lambda: 0,
-    )
+    return WatchTarget(name=f"rds:{NAME}", account="", is_live=True, metric_count=14, read=read, spent=lambda: 0)
 
 
 def watched(
@@ -116,10 +107,7 @@ def shown(messages: list[Message]) -> str:
     """Messages as a page of text, to be reviewed."""
     blocks = []
     for one in messages:
-        lines = [
-            f"{one.state.value} · {one.severity} · {one.rule} · number {one.number}",
-            one.title,
-        ]
+        lines = [f"{one.state.value} · {one.severity} · {one.rule} · number {one.number}", one.title]
         lines += [f"  {fact}" for fact in one.facts]
         lines += [f"  → {step}" for step in one.advice]
         blocks.append("\n".join(lines))

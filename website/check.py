@@ -15,22 +15,11 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 # Links that a browser follows only when the reader does, or that are for machines.
-_NOT_REQUESTED = {
-    "canonical",
-    "next",
-    "prev",
-    "alternate",
-    "license",
-    "author",
-    "edit",
-    "help",
-    "me",
-}
+_NOT_REQUESTED = {"canonical", "next", "prev", "alternate", "license", "author", "edit", "help", "me"}
 _REQUESTING = {"src", "srcset", "data", "poster", "action", "href", "xlink:href"}
 _CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 _ADDRESS = re.compile(
-    r"https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?(/[^\s\"<>]*)?(\?[^\s\"<>]*)?(#[^\s\"<>]*)?",
-    re.IGNORECASE,
+    r"https?://[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?(/[^\s\"<>]*)?(\?[^\s\"<>]*)?(#[^\s\"<>]*)?", re.IGNORECASE
 )
 _SCHEMES_WITHOUT_REQUEST = ("data", "mailto", "tel", "blob")
 
@@ -55,9 +44,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         self._is_style = tag == "style"
-        self.anchors |= {
-            values[name] for name in ("id", "name") if name in values and tag != "meta"
-        }
+        self.anchors |= {values[name] for name in ("id", "name") if name in values and tag != "meta"}
         rel = set(values.get("rel", "").split())
         for name, value in values.items():
             if name == "style":

@@ -19,8 +19,6 @@ def fenced(text: str) -> str:
     """Return a docstring with each paragraph that begins with `>>>` as a block of code."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(
-        f"```python\n{paragraph.strip()}\n```"
-        if paragraph.lstrip().startswith(">>>")
-        else paragraph
+        f"```python\n{paragraph.strip()}\n```" if paragraph.lstrip().startswith(">>>") else paragraph
         for paragraph in paragraphs
     )

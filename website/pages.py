@@ -109,9 +109,7 @@ def navigation(titles: dict[str, str], where: dict[str, str]) -> list[dict[str, 
     nav: list[dict[str, object]] = [{"Home": "index.md"}]
     for label, section in SECTIONS.items():
         pages = [
-            place
-            for place in titles
-            if place not in ("index.md", "gallery.md") and _section(place, moved) == section
+            place for place in titles if place not in ("index.md", "gallery.md") and _section(place, moved) == section
         ]
         if pages:
             nav.append({label: [{titles[place]: place} for place in sorted(pages, key=_order)]})

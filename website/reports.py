@@ -159,9 +159,7 @@ def _card(example: Example) -> str:
 
 def _write(example: Example, file: Path) -> None:
     words = [sys.executable, "-m", *shlex.split(example.command), "--html", str(file)]
-    made = subprocess.run(
-        words, cwd=ROOT, env=os.environ | _DAY, capture_output=True, text=True, check=False
-    )
+    made = subprocess.run(words, cwd=ROOT, env=os.environ | _DAY, capture_output=True, text=True, check=False)
     # 1: a limit binds, or a check found something.
     if made.returncode not in (0, 1):
         sys.exit(f"error: '{example.command}' ended with status {made.returncode}\n{made.stderr}")
@@ -172,9 +170,7 @@ def _photograph(folder: Path) -> None:
 
     program = shutil.which("chromium")
     if program is None:
-        sys.exit(
-            "error: chromium is missing, which takes the pictures\nhint: .ci/servers installs it."
-        )
+        sys.exit("error: chromium is missing, which takes the pictures\nhint: .ci/servers installs it.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(viewport=_VIEW, device_scale_factor=_PICTURE_SCALE)

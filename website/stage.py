@@ -75,14 +75,7 @@ def _library() -> str:
     plimsoll = import_module("plimsoll")
     names = [name for name in plimsoll.__all__ if not name.startswith("_")]
     entries = [f"::: {getattr(plimsoll, name).__module__}.{name}" for name in names]
-    return "\n\n".join(
-        [
-            "# The Python library",
-            _LIBRARY,
-            *entries,
-            "",
-        ]
-    )
+    return "\n\n".join(["# The Python library", _LIBRARY, *entries, ""])
 
 
 if __name__ == "__main__":

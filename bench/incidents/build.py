@@ -72,9 +72,7 @@ def generate(seed: int, *, family: str | None = None, shift: str | None = None) 
     raise AssertionError(f"no {name} from seed {seed}")
 
 
-def attempt_at(
-    rng: Generator, seed: int, family: str, shift: str | None, attempt: int
-) -> Incident | None:
+def attempt_at(rng: Generator, seed: int, family: str, shift: str | None, attempt: int) -> Incident | None:
     """Return the incident of one try; None if it does not match its family."""
     setting = setting_of(rng, family, attempt)
     builder = getattr(pressed if family in WITH_CEILING else clear, family)
@@ -100,10 +98,7 @@ def attempt_at(
     instance = describe(load.machine, seed)
     if shift == "no_catalog":
         instance = replace_storage(instance)
-        blind = tuple(
-            replace(i, family="unknown", is_unknown=True, former_phase=None)
-            for i in truth.intervals
-        )
+        blind = tuple(replace(i, family="unknown", is_unknown=True, former_phase=None) for i in truth.intervals)
         truth = replace(truth, intervals=blind)
     snapshot = Snapshot(
         instance=instance,
@@ -146,9 +141,7 @@ def serve(rng: Generator, load: Load, jitter: float) -> Served:
     shared = signals.slow(rng, n, jitter * rng.uniform(0, 0.001), 1800)
     deviation = np.empty((n, 6))
     for k in range(6):
-        deviation[:, k] = (
-            1 + shared + signals.white(rng, n, jitter * signals.log_uniform(rng, 0.0003, 0.005))
-        )
+        deviation[:, k] = 1 + shared + signals.white(rng, n, jitter * signals.log_uniform(rng, 0.0003, 0.005))
     grant = load.grant if load.grant is not None else _grant(rng, n)
     # System and log traffic of the root volume counts for the instance but is in no metric.
     root = min(signals.log_uniform(rng, 5e3, 2e5), 0.001 * float(base[0]))
@@ -179,10 +172,7 @@ def _is_as_meant(family: str, load: Load, served: Served) -> bool:
     held = bool((served.stage >= 0).any() or served.soft.any())
     if family in WITHOUT_CEILING:
         return not held
-    seconds = [
-        float((served.stage == STAGES.index(target.stage)).sum()) * signals.STEP_S
-        for target in load.targets
-    ]
+    seconds = [float((served.stage == STAGES.index(target.stage)).sum()) * signals.STEP_S for target in load.targets]
     return held and min(seconds, default=600.0) >= 600
 
 
@@ -192,9 +182,7 @@ def describe(machine: Machine, seed: int) -> Instance:
     return Instance(
         identifier=f"simulated-{seed}",
         db_class=machine.db_class,
-        engine={"oracle": "oracle-ee", "sqlserver": "sqlserver-se"}.get(
-            machine.engine, machine.engine
-        ),
+        engine={"oracle": "oracle-ee", "sqlserver": "sqlserver-se"}.get(machine.engine, machine.engine),
         region="us-east-1",
         multi_az=False,
         storage=Storage(
@@ -203,11 +191,7 @@ def describe(machine: Machine, seed: int) -> Instance:
             provisioned_ops_per_s=machine.disk.provisioned_ops,
             provisioned_bytes_per_s=machine.disk.provisioned_bytes,
         ),
-        launched_s=(
-            int(datetime.fromisoformat(launched).replace(tzinfo=UTC).timestamp())
-            if launched
-            else None
-        ),
+        launched_s=(int(datetime.fromisoformat(launched).replace(tzinfo=UTC).timestamp()) if launched else None),
     )
 
 

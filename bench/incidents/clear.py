@@ -20,9 +20,7 @@ def _any(_: Machine) -> bool:
 
 
 def _noise(rng: Generator, n: int, *, slow: tuple[float, float] = (0.02, 0.15)) -> Array:
-    return signals.wobble(
-        rng, n, rng.uniform(*slow), log_uniform(rng, 300, 7200), rng.uniform(0.01, 0.2)
-    )
+    return signals.wobble(rng, n, rng.uniform(*slow), log_uniform(rng, 300, 7200), rng.uniform(0.01, 0.2))
 
 
 def _site(rng: Generator, setting: Setting, *, steady: bool = False) -> tuple[Machine, Flow, Array]:
@@ -70,18 +68,14 @@ def coincident_level(rng: Generator, setting: Setting) -> Load:
     """Generate flat demand that equals a documented number that does not bind."""
 
     def accepts(m: Machine) -> bool:
-        return m.row.iops[1] > 1.3 * m.row.iops[0] or bool(
-            [level for level in m.levels if level.phase == "legacy"]
-        )
+        return m.row.iops[1] > 1.3 * m.row.iops[0] or bool([level for level in m.levels if level.phase == "legacy"])
 
     machine = draw_machine(rng, accepts=accepts)
     flow = draw_flow(rng, setting, machine, None)
     limit = floor_ops(machine, flow)
     top = float(np.quantile(limit * flow.op_bytes, 0.02)), float(np.quantile(limit, 0.02))
     fits = [
-        level
-        for level in machine.levels
-        if 0.05 < level.value / top[0 if level.stage.endswith("tput") else 1] < 0.93
+        level for level in machine.levels if 0.05 < level.value / top[0 if level.stage.endswith("tput") else 1] < 0.93
     ]
     if not fits:
         return flat_demand(rng, setting)
@@ -92,9 +86,7 @@ def coincident_level(rng: Generator, setting: Setting) -> Load:
     rate = rate * (1 if setting.attempt < 2 else _calmer(setting))
     when = signals.sessions(rng, setting.n, count=3, length_s=(3600, 8 * 3600))
     quiet = 0.3 * rate * _noise(rng, setting.n)
-    return load_of(
-        rng, machine, flow, limit, np.where(when > 0.99, rate, quiet) / limit, closed=0.0
-    )
+    return load_of(rng, machine, flow, limit, np.where(when > 0.99, rate, quiet) / limit, closed=0.0)
 
 
 def rate_limiter(rng: Generator, setting: Setting) -> Load:
@@ -104,9 +96,7 @@ def rate_limiter(rng: Generator, setting: Setting) -> Load:
     sd = log_uniform(rng, 0.0005, 0.01)
     cap = most * float(np.median(limit)) * signals.wobble(rng, setting.n, sd, 1200, sd)
     asked = _daily(rng, setting, rng.uniform(1.0, 3.0)) * most * _noise(rng, setting.n)
-    rate = signals.deferred(
-        asked * float(np.median(limit)), cap, float(cap[0]) * rng.uniform(0, 900)
-    )
+    rate = signals.deferred(asked * float(np.median(limit)), cap, float(cap[0]) * rng.uniform(0, 900))
     return load_of(rng, machine, flow, limit, rate / limit, closed=0.0)
 
 
@@ -148,9 +138,7 @@ def cpu_bound(rng: Generator, setting: Setting) -> Load:
 def batch_plateaus(rng: Generator, setting: Setting) -> Load:
     """Generate jobs of constant rate, one after another."""
     machine, flow, limit = _site(rng, setting)
-    steps = signals.stairs(
-        rng, setting.n, hold_s=(900, 6 * 3600), low=0.05, high=rng.uniform(0.5, 0.9)
-    )
+    steps = signals.stairs(rng, setting.n, hold_s=(900, 6 * 3600), low=0.05, high=rng.uniform(0.5, 0.9))
     sd = log_uniform(rng, 0.001, 0.03)
     drive = steps * _calmer(setting) * signals.wobble(rng, setting.n, sd, 600, sd)
     if rng.random() < 0.4:
@@ -181,15 +169,9 @@ def near_limit(rng: Generator, setting: Setting) -> Load:
 
 def _fault(rng: Generator, setting: Setting, worst: float) -> Array:
     """Return a factor on latency: 1, and up to `worst` in sessions, erratic or nearly constant there."""
-    when = signals.sessions(
-        rng, setting.n, count=int(rng.integers(1, 4)), length_s=(900, 5 * 3600), ramp_s=120
-    )
+    when = signals.sessions(rng, setting.n, count=int(rng.integers(1, 4)), length_s=(900, 5 * 3600), ramp_s=120)
     bad = log_uniform(rng, 3, worst) * signals.wobble(
-        rng,
-        setting.n,
-        log_uniform(rng, 0.008, 0.35),
-        log_uniform(rng, 120, 3600),
-        rng.uniform(0.01, 0.2),
+        rng, setting.n, log_uniform(rng, 0.008, 0.35), log_uniform(rng, 120, 3600), rng.uniform(0.01, 0.2)
     )
     return np.where(when > 0, 1 + (np.maximum(bad, 1.0) - 1) * when, 1.0)
 
@@ -267,9 +249,7 @@ def connection_storm(rng: Generator, setting: Setting) -> Load:
     """Generate many new connections; processors get busy, storage hardly changes."""
     machine, flow, limit = _site(rng, setting)
     n = setting.n
-    when = signals.sessions(
-        rng, n, count=int(rng.integers(1, 5)), length_s=(600, 2 * 3600), ramp_s=20
-    )
+    when = signals.sessions(rng, n, count=int(rng.integers(1, 5)), length_s=(600, 2 * 3600), ramp_s=20)
     drive = _daily(rng, setting, rng.uniform(0.1, 0.5)) * _noise(rng, n) * (1 + 0.4 * when)
     load = load_of(rng, machine, flow, limit, np.minimum(drive, 0.95))
     load.side["connections"] = rng.uniform(50, 300) * (1 + rng.uniform(3, 12) * when)

@@ -49,13 +49,7 @@ def phi(law: int, strength: float, load: float) -> float:
 
 @njit(cache=True)
 def _free_rate(
-    open_rate: float,
-    clients: float,
-    think: float,
-    r0: float,
-    law: int,
-    strength: float,
-    most: float,
+    open_rate: float, clients: float, think: float, r0: float, law: int, strength: float, most: float
 ) -> float:
     """Find the rate x in [open_rate, most] at which x = open_rate + N/(r0·φ(x/most) + Z), by bisection."""
     if clients <= 0.0:
@@ -71,9 +65,7 @@ def _free_rate(
 
 
 @njit(cache=True)
-def _pressed(
-    arriving: float, most: float, clients: float, think: float, held: float, dt: float
-) -> tuple[float, float]:
+def _pressed(arriving: float, most: float, clients: float, think: float, held: float, dt: float) -> tuple[float, float]:
     """Return latency and open-loop rate while exactly `most` is served; see the file's docstring."""
     rate = arriving / dt
     if clients > 0.0 and rate < most:

@@ -106,9 +106,7 @@ def _described(instance: Instance) -> dict[str, Any]:
         "MultiAZ": instance.multi_az,
         "StorageType": storage.kind,
         "AllocatedStorage": None if storage.size_gib is None else int(storage.size_gib),
-        "Iops": None
-        if storage.provisioned_ops_per_s is None
-        else int(storage.provisioned_ops_per_s),
+        "Iops": None if storage.provisioned_ops_per_s is None else int(storage.provisioned_ops_per_s),
         "StorageThroughput": None if bought is None else round(bought / MIB),
         "InstanceCreateTime": None if instance.launched_s is None else _stamp(instance.launched_s),
     }

@@ -132,10 +132,7 @@ def rows() -> tuple[Row, ...]:
                 kind=line["kind"],
                 documented_from=line["documented_from"],
                 documented_to=line["documented_to"],
-                tput=(
-                    float(line["baseline_mb_per_s"]) * 1e6,
-                    float(line["burst_mb_per_s"]) * 1e6,
-                ),
+                tput=(float(line["baseline_mb_per_s"]) * 1e6, float(line["burst_mb_per_s"]) * 1e6),
                 iops=(float(line["baseline_ops_per_s"]), float(line["burst_ops_per_s"])),
                 vcpu_count=int(line["vcpu_count"]),
                 memory_gib=float(line["memory_gib"]),
@@ -182,18 +179,9 @@ def gp2_volumes(size: int, count: int) -> Disk:
     return Disk("gp2", size, count, mib * MIB * count, (base * count, burst * count), credit)
 
 
-def _fixed(
-    kind: str, size: int, count: int, ops: float, mib: float, bought: tuple[bool, bool]
-) -> Disk:
+def _fixed(kind: str, size: int, count: int, ops: float, mib: float, bought: tuple[bool, bool]) -> Disk:
     return Disk(
-        kind,
-        size,
-        count,
-        mib * MIB,
-        (ops, ops),
-        0.0,
-        ops if bought[0] else None,
-        mib * MIB if bought[1] else None,
+        kind, size, count, mib * MIB, (ops, ops), 0.0, ops if bought[0] else None, mib * MIB if bought[1] else None
     )
 
 
@@ -254,10 +242,7 @@ def documented_levels(db_class: str | None, disk: Disk | None) -> tuple[Level, .
         out += [
             Level(level.stage, "legacy", level.phase, level.value)
             for level in _instance_levels(row)
-            if not any(
-                known.stage == level.stage and abs(log(known.value / level.value)) < SAME_LOG
-                for known in out
-            )
+            if not any(known.stage == level.stage and abs(log(known.value / level.value)) < SAME_LOG for known in out)
         ]
     if disk is not None:
         out.append(Level("vol_tput", "fixed", None, disk.tput))
@@ -265,20 +250,13 @@ def documented_levels(db_class: str | None, disk: Disk | None) -> tuple[Level, .
         if base == burst:
             out.append(Level("vol_iops", "fixed", None, base))
         else:
-            out += [
-                Level("vol_iops", "baseline", None, base),
-                Level("vol_iops", "burst", None, burst),
-            ]
+            out += [Level("vol_iops", "baseline", None, base), Level("vol_iops", "burst", None, burst)]
     return tuple(out)
 
 
 def identify(levels: tuple[Level, ...], stage: str, value: float) -> Level | None:
     """Return the documented number of an enforced nominal value; None if it is undocumented."""
-    same = [
-        level
-        for level in levels
-        if level.stage == stage and abs(log(level.value / value)) < SAME_LOG
-    ]
+    same = [level for level in levels if level.stage == stage and abs(log(level.value / value)) < SAME_LOG]
     return same[0] if same else None
 
 

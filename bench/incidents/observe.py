@@ -122,9 +122,7 @@ class Served:
     """Capacities of the instance's byte and I/O buckets and of the volumes'; 0 if none."""
 
 
-def observe(
-    rng: Generator, load: Load, served: Served, lens: Lens, start_s: int
-) -> dict[Metric, Series]:
+def observe(rng: Generator, load: Load, served: Served, lens: Lens, start_s: int) -> dict[Metric, Series]:
     """Return every series that would be exported, by metric."""
     minutes = _storage(rng, load, served, lens) | _resources(rng, load, served)
     balances = _balances(rng, load, served, lens)
@@ -142,26 +140,15 @@ def observe(
         times = start_s + period * np.arange(value.size, dtype=np.int64)
         # Absent metrics are drawn like the others, so that their absence changes nothing else.
         if _group(metric) not in lens.absent:
-            out[metric] = Series(
-                metric=metric, step_s=period, time_s=times[keep], value=value[keep]
-            )
+            out[metric] = Series(metric=metric, step_s=period, time_s=times[keep], value=value[keep])
     return out
 
 
 _GROUPS = {
     "queue": (Metric.QUEUE_DEPTH,),
     "latency": (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S),
-    "balances": (
-        Metric.BYTE_BALANCE_RATIO,
-        Metric.IO_BALANCE_RATIO,
-        Metric.VOLUME_BALANCE_RATIO,
-    ),
-    "rates": (
-        Metric.READ_BYTES_PER_S,
-        Metric.WRITE_BYTES_PER_S,
-        Metric.READ_OPS_PER_S,
-        Metric.WRITE_OPS_PER_S,
-    ),
+    "balances": (Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO),
+    "rates": (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S),
 }
 
 
@@ -214,9 +201,7 @@ def _storage(rng: Generator, load: Load, served: Served, lens: Lens) -> dict[Met
         noisy = mean * np.exp(rng.normal(0, lens.latency_sd, count))
         out[metric] = _rounded(np.where(minute_mean(ops) > 0, noisy, 0.0), lens.latency_unit_s)
     queue = minute_mean(rate * served.latency) * lens.queue_factor
-    out[Metric.QUEUE_DEPTH] = _rounded(
-        queue * np.exp(rng.normal(0, lens.queue_sd, count)), lens.queue_unit
-    )
+    out[Metric.QUEUE_DEPTH] = _rounded(queue * np.exp(rng.normal(0, lens.queue_sd, count)), lens.queue_unit)
     return out
 
 
@@ -245,9 +230,7 @@ def _resources(rng: Generator, load: Load, served: Served) -> dict[Metric, Array
     side = load.side
     cpu = side.get("cpu_ratio")
     if cpu is None:
-        cpu = (
-            rng.uniform(0.03, 0.2) + rng.uniform(0.1, 0.65) * busy + signals.slow(rng, n, 0.02, 900)
-        )
+        cpu = rng.uniform(0.03, 0.2) + rng.uniform(0.1, 0.65) * busy + signals.slow(rng, n, 0.02, 900)
     connections = side.get("connections")
     if connections is None:
         connections = rng.uniform(10, 300) * (1 + 0.3 * busy + signals.slow(rng, n, 0.1, 3600))

@@ -41,10 +41,7 @@ def text(incident: Incident, found: Sequence[Any], faults: Sequence[str]) -> str
         f"simulated incident {incident.seed}, family {incident.family}, {truth.period_s}-s samples",
         f"  described: {machine.db_class} {machine.engine} launched {machine.launched}",
         f"             {machine.disk}",
-        (
-            f"  enforced:  {machine.row.db_class} ({machine.row.kind}) {machine.row.tput}"
-            f" {machine.row.iops}"
-        ),
+        (f"  enforced:  {machine.row.db_class} ({machine.row.kind}) {machine.row.tput} {machine.row.iops}"),
         f"             {machine.real_disk}",
         f"             extra {machine.extra}, not enforced: {sorted(machine.replaced)}",
         f"  faults: {', '.join(faults) or 'none'}",
@@ -75,9 +72,7 @@ def _samples(incident: Incident) -> list[dict[str, Any]]:
             add(panel, "read", read, factor)
             add(panel, "write", write, factor)
         elif read in series and write in series:
-            common, a, b = np.intersect1d(
-                series[read].time_s, series[write].time_s, return_indices=True
-            )
+            common, a, b = np.intersect1d(series[read].time_s, series[write].time_s, return_indices=True)
             total = (series[read].value[a] + series[write].value[b]) * factor
             skip = max(common.size // 1500, 1)
             rows.extend(

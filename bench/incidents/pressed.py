@@ -31,9 +31,7 @@ def _background(rng: Generator, setting: Setting, *, most: float = 0.7) -> Array
     n = setting.n
     level = rng.uniform(0.12, most)
     shape = signals.day(rng, n, setting.start_s, depth=rng.uniform(0.2, 0.9))
-    noise = signals.wobble(
-        rng, n, rng.uniform(0.03, 0.15), log_uniform(rng, 300, 7200), rng.uniform(0.01, 0.2)
-    )
+    noise = signals.wobble(rng, n, rng.uniform(0.03, 0.15), log_uniform(rng, 300, 7200), rng.uniform(0.01, 0.2))
     back = level * shape * noise
     extra = rng.random()
     if extra < 0.12:
@@ -42,22 +40,16 @@ def _background(rng: Generator, setting: Setting, *, most: float = 0.7) -> Array
         back = back + 0.6 * signals.spikes(rng, n, per_day=rng.uniform(3, 40), length_s=(20, 600))
     elif extra < 0.36:
         steady = signals.sessions(rng, n, count=int(rng.integers(1, 4)), length_s=(1800, 6 * 3600))
-        back = np.where(
-            steady > 0.99, rng.uniform(0.2, 0.85) * signals.wobble(rng, n, 0.003, 600, 0.003), back
-        )
+        back = np.where(steady > 0.99, rng.uniform(0.2, 0.85) * signals.wobble(rng, n, 0.003, 600, 0.003), back)
     return np.minimum(back, 0.93)
 
 
-def _episodes(
-    rng: Generator, setting: Setting, *, length_s: tuple[float, float] = (2400, 8 * 3600)
-) -> Array:
+def _episodes(rng: Generator, setting: Setting, *, length_s: tuple[float, float] = (2400, 8 * 3600)) -> Array:
     """Draw when demand exceeds the ceiling: a few sessions a window, longer on later tries, shape (n,)."""
     days = setting.length_s / 86400
     count = int(rng.integers(1, 3 + round(days)))
     grown = 1.4**setting.attempt
-    return signals.sessions(
-        rng, setting.n, count=count, length_s=(length_s[0] * grown, length_s[1] * grown)
-    )
+    return signals.sessions(rng, setting.n, count=count, length_s=(length_s[0] * grown, length_s[1] * grown))
 
 
 def _dips(rng: Generator, setting: Setting) -> Array:
@@ -71,9 +63,7 @@ def _dips(rng: Generator, setting: Setting) -> Array:
 def pressed_drive(rng: Generator, setting: Setting, when: Array) -> Array:
     """Return the background outside `when`, and above one inside it, shape (n,)."""
     over = log_uniform(rng, 1.15, 3.0)
-    noise = signals.wobble(
-        rng, setting.n, rng.uniform(0.01, 0.06), log_uniform(rng, 300, 3600), 0.03
-    )
+    noise = signals.wobble(rng, setting.n, rng.uniform(0.01, 0.06), log_uniform(rng, 300, 3600), 0.03)
     back = _background(rng, setting)
     return (back * (1 - when) + over * noise * when) * np.where(when > 0, _dips(rng, setting), 1.0)
 
@@ -229,9 +219,7 @@ def legacy_limits(rng: Generator, setting: Setting) -> Load:
     def accepts(m: Machine) -> bool:
         return can_press(target)(m)
 
-    machine = draw_machine(
-        rng, accepts=accepts, pool=machines.enforceable_legacy_rows(), alter=alter
-    )
+    machine = draw_machine(rng, accepts=accepts, pool=machines.enforceable_legacy_rows(), alter=alter)
     # Launched while the legacy numbers were documented; one description in five lacks the date.
     row = machine.row
     earliest = max(row.documented_from, "2018-08-10")
@@ -262,9 +250,7 @@ def _with_unknown(rng: Generator, m: Machine) -> Machine | None:
     else:
         m.extra = (stage, floor * rng.uniform(1.08, 1.35))
         m.replaced = frozenset(
-            s
-            for s in machines.STAGES
-            if machines.is_bytes(s) == in_bytes and m.nominal(s)[0] < 1.5 * floor
+            s for s in machines.STAGES if machines.is_bytes(s) == in_bytes and m.nominal(s)[0] < 1.5 * floor
         )
     return m if _unlisted(m, stage, m.extra[1]) else None
 
@@ -325,13 +311,9 @@ def alternating_ceilings(rng: Generator, setting: Setting) -> Load:
     machine = draw_machine(rng, accepts=accepts)
     large = draw_flow(rng, setting, machine, TPUT)
     small_at = float(np.median(draw_flow(rng, setting, machine, IOPS).op_bytes))
-    job = signals.nightly(
-        rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(2 * 3600, 9 * 3600)
-    )
+    job = signals.nightly(rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(2 * 3600, 9 * 3600))
     factor = np.where(job > 0.5, 1.0, small_at / float(np.median(large.op_bytes)))
-    flow: Flow = replace(
-        large, read_size=large.read_size * factor, write_size=large.write_size * factor
-    )
+    flow: Flow = replace(large, read_size=large.read_size * factor, write_size=large.write_size * factor)
     limit = np.minimum(target_ops(machine, flow, TPUT), target_ops(machine, flow, IOPS))
     busy = np.maximum(job * (rng.random() < 0.9), _episodes(rng, setting))
     load = load_of(rng, machine, flow, limit, pressed_drive(rng, setting, busy))

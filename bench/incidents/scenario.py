@@ -88,11 +88,7 @@ class Load:
 def rival(machine: Machine, target: Target, *, in_bytes: bool) -> float:
     """Return the lowest baseline of the other ceilings in one dimension, bytes/s or ops/s."""
     return min(
-        (
-            machine.nominal(stage)[0]
-            for stage in STAGES
-            if is_bytes(stage) == in_bytes and stage != target.stage
-        ),
+        (machine.nominal(stage)[0] for stage in STAGES if is_bytes(stage) == in_bytes and stage != target.stage),
         default=np.inf,
     )
 
@@ -125,12 +121,7 @@ def can_press(target: Target, *, at_least: float = 1.0):
 
 
 def draw_flow(
-    rng: Generator,
-    setting: Setting,
-    machine: Machine,
-    target: Target | None,
-    *,
-    steady: bool = False,
+    rng: Generator, setting: Setting, machine: Machine, target: Target | None, *, steady: bool = False
 ) -> Flow:
     """
     Draw sizes, mix and latency of a workload.
@@ -200,9 +191,7 @@ def load_of(
         multiple = log_uniform(rng, 1.3, 20)
     n = drive.size
     think = float(rng.choice([0.0, log_uniform(rng, 0.2e-3, 0.05)]))
-    hold = multiple * signals.wobble(
-        rng, n, rng.uniform(0.02, 0.25), log_uniform(rng, 300, 7200), 0.02
-    )
+    hold = multiple * signals.wobble(rng, n, rng.uniform(0.02, 0.25), log_uniform(rng, 300, 7200), 0.02)
     hold = np.maximum(hold, 1.05)
     full = flow.latency_at(1.0)
     loads = np.clip(drive, 0, 1)
@@ -223,7 +212,5 @@ def load_of(
 
 def slower_nights(rng: Generator, setting: Setting) -> Array:
     """Return a factor on latency: a nightly snapshot makes every request slower, shape (n,)."""
-    when = signals.nightly(
-        rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(900, 2 * 3600)
-    )
+    when = signals.nightly(rng, setting.n, setting.start_s, hour=rng.uniform(0, 24), length_s=(900, 2 * 3600))
     return 1 + when * rng.uniform(0.5, 3.0)

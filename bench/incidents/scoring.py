@@ -239,8 +239,6 @@ class Totals:
             "right family": _ratio(len(right), len(found)),
             "right phase": _ratio(sum(j.is_phase_right for j in named), len(named)),
             "unknown flagged": _ratio(sum(j.is_family_right for j in unknown), len(unknown)),
-            "known called unknown": _ratio(
-                sum(str(j.found.family) == "unknown" for j in known), len(known)
-            ),
+            "known called unknown": _ratio(sum(str(j.found.family) == "unknown" for j in known), len(known)),
             "ms per series": float(np.median([s.ms for s in self.series])),
         }

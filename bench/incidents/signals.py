@@ -73,9 +73,7 @@ def window(n: int, begin_s: float, length_s: float, ramp_s: float = 30.0) -> Arr
     return np.minimum(rise, np.clip((begin_s + length_s - t) / edge, 0, 1))
 
 
-def sessions(
-    rng: Generator, n: int, *, count: int, length_s: tuple[float, float], ramp_s: float = 60.0
-) -> Array:
+def sessions(rng: Generator, n: int, *, count: int, length_s: tuple[float, float], ramp_s: float = 60.0) -> Array:
     """Return `count` windows of log-uniform length at random places, joined by maximum, shape (n,)."""
     out = np.zeros(n)
     total = n * STEP_S
@@ -86,9 +84,7 @@ def sessions(
     return out
 
 
-def nightly(
-    rng: Generator, n: int, start_s: int, *, hour: float, length_s: tuple[float, float]
-) -> Array:
+def nightly(rng: Generator, n: int, start_s: int, *, hour: float, length_s: tuple[float, float]) -> Array:
     """Return one window a day at about the same hour, shape (n,)."""
     out = np.zeros(n)
     first = (hour * 3600 - start_s) % 86400 - 86400
@@ -100,9 +96,7 @@ def nightly(
     return out
 
 
-def stairs(
-    rng: Generator, n: int, *, hold_s: tuple[float, float], low: float, high: float
-) -> Array:
+def stairs(rng: Generator, n: int, *, hold_s: tuple[float, float], low: float, high: float) -> Array:
     """Return constant pieces of log-uniform length and uniform height, shape (n,)."""
     out = np.empty(n)
     at = 0

@@ -67,9 +67,7 @@ def _keys(served: Served) -> NDArray[np.int64]:
     return np.where(served.stage >= 0, served.stage.astype(np.int64) * 3 + served.phase, -1)
 
 
-def truth_of(
-    machine: Machine, served: Served, period_s: int, start_s: int, seen: NDArray[np.bool_]
-) -> Truth:
+def truth_of(machine: Machine, served: Served, period_s: int, start_s: int, seen: NDArray[np.bool_]) -> Truth:
     """Return the truth on the grid of a period; `seen` has shape (n * STEP_S // period_s,)."""
     per = period_s // signals.STEP_S
     keys = _keys(served).reshape(-1, per)

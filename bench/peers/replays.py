@@ -99,12 +99,7 @@ def _scalar(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats:
 
 def _inner(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats:
     n = len(limits)
-    baseline, burst, capacity, balance = (
-        np.empty((4, n)),
-        np.empty((4, n)),
-        np.empty((4, n)),
-        np.empty((4, n)),
-    )
+    baseline, burst, capacity, balance = (np.empty((4, n)), np.empty((4, n)), np.empty((4, n)), np.empty((4, n)))
     for c in range(n):
         for k in range(4):
             baseline[k, c], burst[k, c] = limits[c, k, 0], limits[c, k, 1]
@@ -123,18 +118,10 @@ def _inner(bytes_asked: Floats, ops_asked: Floats, limits: Floats) -> Floats:
             share = min(1.0, bytes_share, ops_share)
             throttled[c] += 1.0 if share < 1.0 else 0.0
             served_bytes, served_ops = wanted_bytes * share, wanted_ops * share
-            balance[0, c] = max(
-                0.0, min(capacity[0, c], balance[0, c] + baseline[0, c] - served_bytes)
-            )
-            balance[1, c] = max(
-                0.0, min(capacity[1, c], balance[1, c] + baseline[1, c] - served_ops)
-            )
-            balance[2, c] = max(
-                0.0, min(capacity[2, c], balance[2, c] + baseline[2, c] - served_bytes)
-            )
-            balance[3, c] = max(
-                0.0, min(capacity[3, c], balance[3, c] + baseline[3, c] - served_ops)
-            )
+            balance[0, c] = max(0.0, min(capacity[0, c], balance[0, c] + baseline[0, c] - served_bytes))
+            balance[1, c] = max(0.0, min(capacity[1, c], balance[1, c] + baseline[1, c] - served_ops))
+            balance[2, c] = max(0.0, min(capacity[2, c], balance[2, c] + baseline[2, c] - served_bytes))
+            balance[3, c] = max(0.0, min(capacity[3, c], balance[3, c] + baseline[3, c] - served_ops))
             waiting_bytes[c] = wanted_bytes - served_bytes
             waiting_ops[c] = wanted_ops - served_ops
     found = np.empty((n, 2))

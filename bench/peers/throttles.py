@@ -30,9 +30,7 @@ def rows_of_peers(seconds: float) -> Iterator[str]:
     """Yield a line for each peer."""
     peers: dict[str, Callable[[float], float]] = {
         "cgroup v1 blkio, 4,000 for reads and 4,000 for writes": lambda s: _cgroup(s, OPS_PER_S),
-        "cgroup v1 blkio, 2,000 for reads and 2,000 for writes": lambda s: _cgroup(
-            s, OPS_PER_S // 2
-        ),
+        "cgroup v1 blkio, 2,000 for reads and 2,000 for writes": lambda s: _cgroup(s, OPS_PER_S // 2),
         "QEMU storage daemon, throttle group of 4,000, over NBD": _qemu,
     }
     for name, measure in peers.items():
@@ -54,11 +52,7 @@ def _cgroup(seconds: float, ops_per_s: int) -> float:
         rule = f"{os.major(number)}:{os.minor(number)} {ops_per_s}"
         for direction in ("read", "write"):
             (group / f"blkio.throttle.{direction}_iops_device").write_text(rule)
-        return _fio(
-            ["--ioengine=libaio", "--direct=1", f"--filename={device}"],
-            seconds,
-            within=group,
-        )
+        return _fio(["--ioengine=libaio", "--direct=1", f"--filename={device}"], seconds, within=group)
 
 
 def _remove_group(group: Path) -> None:
@@ -75,9 +69,7 @@ def _loop() -> Iterator[str]:
         image = folder / "image"
         with image.open("wb") as file:
             file.truncate(_FILE_BYTES)
-        found = subprocess.run(
-            [losetup, "--find", "--show", str(image)], capture_output=True, text=True, check=True
-        )
+        found = subprocess.run([losetup, "--find", "--show", str(image)], capture_output=True, text=True, check=True)
         device = found.stdout.strip()
         try:
             yield device
@@ -107,9 +99,7 @@ def _qemu(seconds: float) -> float:
             end_s = time.monotonic() + 10
             while not socket.exists() and daemon.poll() is None and time.monotonic() < end_s:
                 time.sleep(0.05)
-            return _fio(
-                ["--ioengine=nbd", f"--uri=nbd+unix:///disk?socket={socket}"], seconds, within=None
-            )
+            return _fio(["--ioengine=nbd", f"--uri=nbd+unix:///disk?socket={socket}"], seconds, within=None)
         finally:
             daemon.send_signal(signal.SIGTERM)
             daemon.wait()
@@ -123,16 +113,10 @@ def _fio(arguments: list[str], seconds: float, *, within: Path | None) -> float:
         *(f"--size={_FILE_BYTES}", "--output-format=json"),
     ]
 
-    enter = (
-        [] if within is None else ["sh", "-c", f'echo $$ > {within}/cgroup.procs; exec "$@"', "-"]
-    )
+    enter = [] if within is None else ["sh", "-c", f'echo $$ > {within}/cgroup.procs; exec "$@"', "-"]
     with tempfile.TemporaryFile("w+") as output:
         done = subprocess.run(
-            [*enter, *shared, *arguments],
-            stdout=output,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
+            [*enter, *shared, *arguments], stdout=output, stderr=subprocess.PIPE, text=True, check=False
         )
         output.seek(0)
         text = output.read()

@@ -178,9 +178,7 @@ def drawn(lines: Lines, fonts: tuple[ImageFont.FreeTypeFont, ...]) -> Image.Imag
     return image
 
 
-def _draw_cell(
-    draw: ImageDraw.ImageDraw, place: tuple[int, int], cell: Cell, font: ImageFont.FreeTypeFont
-) -> None:
+def _draw_cell(draw: ImageDraw.ImageDraw, place: tuple[int, int], cell: Cell, font: ImageFont.FreeTypeFont) -> None:
     (left, top), (width, height), ink = place, CELL, INKS.get(cell.ink, INK)
     right, bottom = left + width - 1, top + height - 1
     if cell.data == "▀":
@@ -213,10 +211,7 @@ def _palette() -> Image.Image:
 
 def digest(cast: Path) -> bytes:
     """Return what a picture says of the recording that it was drawn from."""
-    return (
-        b"drawn from the recording with SHA-256 "
-        + hashlib.sha256(cast.read_bytes()).hexdigest().encode()
-    )
+    return b"drawn from the recording with SHA-256 " + hashlib.sha256(cast.read_bytes()).hexdigest().encode()
 
 
 def draw_gif(cast: Path, gif: Path) -> None:
@@ -227,10 +222,7 @@ def draw_gif(cast: Path, gif: Path) -> None:
     fonts = tuple(ImageFont.truetype(str(FONTS / name), FONT_PX) for name in names)
     frames = frames_of(cast.read_text(encoding="utf-8"))
     palette = _palette()
-    first, *others = (
-        drawn(frame.lines, fonts).quantize(palette=palette, dither=Image.Dither.NONE)
-        for frame in frames
-    )
+    first, *others = (drawn(frame.lines, fonts).quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
     first.save(
         gif,
         save_all=True,

@@ -45,15 +45,7 @@ def case_of(seed: int, *, is_signalled: bool = False, is_counted: bool = False) 
         snapshot = with_signals(seed, incident, load, served, is_counted=is_counted)
     seconds = float(incident.truth.is_seen.sum()) * incident.truth.period_s
     machine = incident.machine
-    return Case(
-        seed,
-        family,
-        snapshot,
-        lambda s: chain_of(machine, s),
-        ratios,
-        seconds,
-        _loop(load),
-    )
+    return Case(seed, family, snapshot, lambda s: chain_of(machine, s), ratios, seconds, _loop(load))
 
 
 def subject_of(seed: int) -> Subject:
@@ -63,9 +55,7 @@ def subject_of(seed: int) -> Subject:
     def ratio_on(chain: Sequence[Stage], keeps_class: bool, keeps_storage: bool) -> float:
         rng = _stream(seed, family, attempt)
         load = _load(rng, family, attempt)
-        load.machine = moved(
-            load.machine, chain, keeps_class=keeps_class, keeps_storage=keeps_storage
-        )
+        load.machine = moved(load.machine, chain, keeps_class=keeps_class, keeps_storage=keeps_storage)
         return _ratio(build.serve(rng, load, 1.0), incident)
 
     loop = _loop(_load(_stream(seed, family, attempt), family, attempt))
@@ -107,9 +97,7 @@ def scaled(machine: Machine, scale: float) -> Machine:
     row, disk = machine.row, machine.real_disk
     found = copy(machine)
     found.row = replace(
-        row,
-        tput=(row.tput[0] * scale, row.tput[1] * scale),
-        iops=(row.iops[0] * scale, row.iops[1] * scale),
+        row, tput=(row.tput[0] * scale, row.tput[1] * scale), iops=(row.iops[0] * scale, row.iops[1] * scale)
     )
     found.real_disk = replace(
         disk,
@@ -122,9 +110,7 @@ def scaled(machine: Machine, scale: float) -> Machine:
     return found
 
 
-def moved(
-    machine: Machine, chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool
-) -> Machine:
+def moved(machine: Machine, chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool) -> Machine:
     """
     Return the same machine with the documented limits of another class or storage.
 
@@ -136,9 +122,7 @@ def moved(
     found.extra, found.replaced = None, frozenset()
     if not keeps_class:
         found.row = replace(
-            machine.row,
-            tput=_rates(by_name, "instance_ebs_throughput"),
-            iops=_rates(by_name, "instance_ebs_iops"),
+            machine.row, tput=_rates(by_name, "instance_ebs_throughput"), iops=_rates(by_name, "instance_ebs_iops")
         )
         found.capacity_s = {
             "inst_tput": _bucket_s(machine, "inst_tput", machine.row.tput, found.row.tput),
@@ -158,16 +142,10 @@ def moved(
 def _rates(by_name: dict[str, Stage], name: str) -> tuple[float, float]:
     """Return baseline and burst of all stripes; no limit if none is documented."""
     stage = by_name.get(name)
-    return (
-        (1e15, 1e15)
-        if stage is None
-        else (stage.baseline * stage.stripes, stage.burst * stage.stripes)
-    )
+    return (1e15, 1e15) if stage is None else (stage.baseline * stage.stripes, stage.burst * stage.stripes)
 
 
-def _bucket_s(
-    machine: Machine, stage: str, was: tuple[float, float], now: tuple[float, float]
-) -> float:
+def _bucket_s(machine: Machine, stage: str, was: tuple[float, float], now: tuple[float, float]) -> float:
     """Return the capacity in seconds of (burst − baseline), by the reading drawn for the machine."""
     if now[1] <= now[0]:
         return 0.0
@@ -203,9 +181,7 @@ def chain_of(machine: Machine, scale: float) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-def with_signals(
-    seed: int, incident: Incident, load: Load, served: Served, *, is_counted: bool
-) -> Snapshot:
+def with_signals(seed: int, incident: Incident, load: Load, served: Served, *, is_counted: bool) -> Snapshot:
     """
     Return the snapshot with the database's own counters, computed from the engine's numbers.
 
@@ -246,7 +222,5 @@ def with_signals(
         mean = value.reshape(-1, period // STEP_S).mean(axis=1)
         mean = mean * np.exp(rng.normal(0, 0.02, mean.size))
         keep = incident.truth.is_seen
-        series[metric] = Series(
-            metric=metric, step_s=period, time_s=incident.truth.time_s[keep], value=mean[keep]
-        )
+        series[metric] = Series(metric=metric, step_s=period, time_s=incident.truth.time_s[keep], value=mean[keep])
     return structs.replace(incident.snapshot, series=series)

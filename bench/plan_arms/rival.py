@@ -59,9 +59,7 @@ def _drawn(seed: int) -> tuple[str, Scene, camera.Film, Snapshot]:
     return name, scene, film, camera.develop(scene, film)
 
 
-def moved(
-    bounds: Sequence[Bound], chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool
-) -> list[Bound]:
+def moved(bounds: Sequence[Bound], chain: Sequence[Stage], *, keeps_class: bool, keeps_storage: bool) -> list[Bound]:
     """
     Return the documented limits of another class or storage; kept parts keep what was enforced.
 
@@ -103,12 +101,7 @@ def _ratio_with(scene: Scene, now: list[Bound], seed: int, film: camera.Film) ->
 
 def scaled(bound: Bound, scale: float) -> Bound:
     """Return a bound with base, peak and credits multiplied."""
-    return replace(
-        bound,
-        base=bound.base * scale,
-        peak=bound.peak * scale,
-        credits_max=bound.credits_max * scale,
-    )
+    return replace(bound, base=bound.base * scale, peak=bound.peak * scale, credits_max=bound.credits_max * scale)
 
 
 def _loop(scene: Scene) -> str:

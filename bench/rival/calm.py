@@ -13,9 +13,7 @@ Maker = Callable[[np.random.Generator, str, float], Scene]
 ANY_DISK = ("roomy", "roomy", "gp3", "io", "gp2_plain", "gp2_small")
 
 
-def any_machine(
-    rng: np.random.Generator, *, bursting: bool | None = None, disk: str = ""
-) -> Machine:
+def any_machine(rng: np.random.Generator, *, bursting: bool | None = None, disk: str = "") -> Machine:
     """Draw any class and any storage: all bounds are documented."""
     names = casting.classes(bursting=bursting)
     row = casting.rows()[names[int(rng.integers(len(names)))]][-1]

@@ -20,11 +20,7 @@ RATES = {
     Metric.READ_OPS_PER_S: second.R_OPS,
     Metric.WRITE_OPS_PER_S: second.W_OPS,
 }
-BALANCES = {
-    Metric.BYTE_BALANCE_RATIO: 0,
-    Metric.IO_BALANCE_RATIO: 1,
-    Metric.VOLUME_BALANCE_RATIO: 3,
-}
+BALANCES = {Metric.BYTE_BALANCE_RATIO: 0, Metric.IO_BALANCE_RATIO: 1, Metric.VOLUME_BALANCE_RATIO: 3}
 LATENCIES = (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S)
 
 # CPU credits earned per hour; at most a day of them is kept (EC2 User Guide, burstable instances).
@@ -92,10 +88,7 @@ def develop(scene: Scene, film: Film) -> Snapshot:
     # The queue is sampled now and then instead of integrated, and not always in the same way.
     glance = float(rng.choice([0.01, 0.1, 0.3]))
     values[Metric.QUEUE_DEPTH] = (
-        sums[:, second.QUEUE]
-        / seen
-        * scene.air.queue_gain
-        * np.exp(glance * rng.standard_normal(n))
+        sums[:, second.QUEUE] / seen * scene.air.queue_gain * np.exp(glance * rng.standard_normal(n))
     )
     values |= _balances(scene, film, seen) | _rest(scene, film, seen)
     return _snapshot(scene, film, values)

@@ -4,16 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from rival.machines import (
-    INSTANCE_BYTES,
-    VOLUME_BYTES,
-    Disk,
-    Machine,
-    Row,
-    instance_bounds,
-    rows,
-    volume_bounds,
-)
+from rival.machines import INSTANCE_BYTES, VOLUME_BYTES, Disk, Machine, Row, instance_bounds, rows, volume_bounds
 from rival.scene import LATENCY_S, WARM_S, Air, Scene
 from rival.second import BIN_S
 
@@ -44,9 +35,7 @@ def roomy(rng: np.random.Generator, engine: str) -> Disk:
         return Disk("io1", int(rng.integers(1000, 4000)), engine, int(rng.integers(10, 32)) * 1000)
     if choice < 0.4:
         iops = int(rng.choice([16000, 20000, 24000, 40000]))
-        return Disk(
-            "gp3", int(rng.integers(500, 6000)), engine, iops, int(rng.choice([1500, 2000, 4000]))
-        )
+        return Disk("gp3", int(rng.integers(500, 6000)), engine, iops, int(rng.choice([1500, 2000, 4000])))
     if choice < 0.65:
         return Disk("io1", int(rng.integers(1000, 6000)), engine, int(rng.integers(12, 40)) * 1000)
     if choice < 0.75:
@@ -81,9 +70,7 @@ def gp3_any(rng: np.random.Generator, engine: str) -> Disk:
             125 if is_known else None,
         )  # fmt: skip
     iops = int(rng.choice([12000, 12000, 13000, 15000]))
-    return Disk(
-        "gp3", int(rng.integers(striped, 3000)), engine, iops, int(rng.choice([500, 500, 600, 750]))
-    )
+    return Disk("gp3", int(rng.integers(striped, 3000)), engine, iops, int(rng.choice([500, 500, 600, 750])))
 
 
 def io_any(rng: np.random.Generator, engine: str) -> Disk:
@@ -96,13 +83,7 @@ def io_any(rng: np.random.Generator, engine: str) -> Disk:
     return Disk(kind, size, engine, min(iops, size * 50))
 
 
-DISKS = {
-    "roomy": roomy,
-    "gp2_small": gp2_small,
-    "gp2_plain": gp2_plain,
-    "gp3": gp3_any,
-    "io": io_any,
-}
+DISKS = {"roomy": roomy, "gp2_small": gp2_small, "gp2_plain": gp2_plain, "gp3": gp3_any, "io": io_any}
 
 
 def classes(*, bursting: bool | None = None, named: bool = True) -> tuple[str, ...]:
@@ -117,9 +98,7 @@ def classes(*, bursting: bool | None = None, named: bool = True) -> tuple[str, .
     return tuple(found)
 
 
-def margin_of(
-    machine: Machine, bound: int, bytes_per_op: float, *, spending: tuple[int, ...] = ()
-) -> float:
+def margin_of(machine: Machine, bound: int, bytes_per_op: float, *, spending: tuple[int, ...] = ()) -> float:
     """Return how many times the bound's load the nearest other bound allows; `spending` ones burst."""
     ops = []
     for index, limit in enumerate(machine.bounds):
@@ -157,11 +136,7 @@ def cast(
         row = group[-1]
         if legacy:
             # Rows that were documented for only a few days were mistakes of the document.
-            old = [
-                r
-                for r in group[:-1]
-                if r.valid_from and r.valid_to and (r.valid_to - r.valid_from).days > 60
-            ]
+            old = [r for r in group[:-1] if r.valid_from and r.valid_to and (r.valid_to - r.valid_from).days > 60]
             if not old:
                 continue
             row = old[int(rng.integers(len(old)))]

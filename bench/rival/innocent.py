@@ -194,9 +194,7 @@ def balance_falls(rng: np.random.Generator, kind: str, days: float) -> Scene:
     """Spend credits for hours without running out."""
     gp2 = rng.random() < 0.4
     days = min(days, 1.5)
-    scene = calm(
-        rng, kind, days, bursting=None if gp2 else True, disk="gp2_small" if gp2 else "roomy"
-    )
+    scene = calm(rng, kind, days, bursting=None if gp2 else True, disk="gp2_small" if gp2 else "roomy")
     bound = VOLUME_OPS if gp2 else (INSTANCE_BYTES if rng.random() < 0.7 else INSTANCE_OPS)
     scene.full[bound] = 1.0
     stream = work.bulk(scene, 128.0 if bound == INSTANCE_BYTES else 8.0)
@@ -277,9 +275,7 @@ def near_the_limit(rng: np.random.Generator, kind: str, days: float) -> Scene:
     stream = work.bulk(scene, any_size(rng))
     stream.noise = float(rng.choice([0.002, 0.01]))
     rate = work.items_at_share(scene, stream, float(rng.uniform(0.86, 0.93)))
-    profile = np.minimum(
-        1.0, float(rng.uniform(1.0, 1.6)) * rhythm.office(rng, scene.bins, scene.first)
-    )
+    profile = np.minimum(1.0, float(rng.uniform(1.0, 1.6)) * rhythm.office(rng, scene.bins, scene.first))
     stream.load = rate * profile
     stream.inflight = 20.0 * max(1.0, rate * scene.service_s(stream))
     scene.streams.append(stream)

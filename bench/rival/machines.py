@@ -154,10 +154,7 @@ def volume_bounds(disk: Disk) -> tuple[Bound, Bound]:
         iops = disk.iops
         mibps = round(min(0.256 * iops, 4000.0 * disk.stripes))
     rate = mibps * MIB
-    return (
-        Bound(rate, rate, 0.0, fixed[0], fixed[0]),
-        Bound(float(iops), float(iops), 0.0, fixed[1], fixed[1]),
-    )
+    return (Bound(rate, rate, 0.0, fixed[0], fixed[0]), Bound(float(iops), float(iops), 0.0, fixed[1], fixed[1]))
 
 
 def _phase(value: float, row: Row, today: Row, names: tuple[str, str], kind: str) -> str:
@@ -205,10 +202,7 @@ def instance_bounds(row: Row, rng: np.random.Generator) -> tuple[Bound, Bound]:
 def documented(db_class: str, disk: Disk) -> dict[str, list[float]]:
     """Return all numbers, present and legacy, that documents have for this pair, per dimension."""
     volume_bytes, volume_ops = volume_bounds(disk)
-    found = {
-        "throughput": [volume_bytes.base],
-        "iops": [volume_ops.base, volume_ops.peak],
-    }
+    found = {"throughput": [volume_bytes.base], "iops": [volume_ops.base, volume_ops.peak]}
     if disk.kind == "gp2":
         # With an empty bucket, 256 KiB I/O at the baseline rate is a ceiling in bytes/s too.
         found["throughput"].append(min(volume_ops.base * 256 * KIB, volume_bytes.base))

@@ -3,14 +3,7 @@
 import numpy as np
 
 from rival import casting, rhythm, work
-from rival.machines import (
-    INSTANCE_BYTES,
-    KIB,
-    VOLUME_OPS,
-    Bound,
-    documented,
-    rows,
-)
+from rival.machines import INSTANCE_BYTES, KIB, VOLUME_OPS, Bound, documented, rows
 from rival.pressed import SINGLE, Maker, one_bound, press
 from rival.scene import SAMPLE_S, WARM_S, Scene
 from rival.second import BIN_S

@@ -5,30 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from rival import casting, rhythm, work
-from rival.machines import (
-    INSTANCE_BYTES,
-    INSTANCE_OPS,
-    KIB,
-    VOLUME_BYTES,
-    VOLUME_OPS,
-    Bound,
-    documented,
-)
+from rival.machines import INSTANCE_BYTES, INSTANCE_OPS, KIB, VOLUME_BYTES, VOLUME_OPS, Bound, documented
 from rival.scene import Scene, Stream
 from rival.second import BIN_S
 
-RHYTHMS = (
-    "office",
-    "office",
-    "nights",
-    "nights",
-    "always",
-    "stints",
-    "stints",
-    "surge",
-    "drip",
-    "ramp",
-)
+RHYTHMS = ("office", "office", "nights", "nights", "always", "stints", "stints", "surge", "drip", "ramp")
 
 Maker = Callable[[np.random.Generator, str, float], Scene | None]
 
@@ -60,9 +41,7 @@ def _jobs(scene: Scene, stream: Stream, rate: float, heft: float, *, how: str) -
             work.add_job(stream, start, rate * long_s * float(rng.uniform(0.8, 1.2)))
     else:
         count = int(rng.integers(2, 8))
-        for a, b in rhythm.stints(
-            rng, scene.bins, count=count, shortest_s=shortest, longest_s=longest
-        ):
+        for a, b in rhythm.stints(rng, scene.bins, count=count, shortest_s=shortest, longest_s=longest):
             work.add_job(stream, a, rate * (b - a) * BIN_S)
     svc = scene.service_s(stream) + stream.cpu_s
     stream.inflight = max(2.0, float(np.ceil(heft * rate * svc)))
@@ -74,9 +53,7 @@ def _rising(scene: Scene, stream: Stream, rate: float, profile: rhythm.FloatArra
     if stream.is_open or rng.random() < 0.3:
         stream.is_open, stream.think_s = True, 0.0
         want = rate * float(profile.max())
-        stream.inflight = max(
-            8.0, float(rng.choice([2, 6])) * want * (scene.service_s(stream) + stream.cpu_s)
-        )
+        stream.inflight = max(8.0, float(rng.choice([2, 6])) * want * (scene.service_s(stream) + stream.cpu_s))
         stream.carry_s = float(rng.uniform(5, 120))
         stream.load = rate * profile
     else:
@@ -96,9 +73,7 @@ def _profile(scene: Scene, how: str, heft: float) -> rhythm.FloatArray:
         # Demand that hovers about the bound for hours.
         return float(rng.uniform(0.95, 1.25)) * rhythm.wander(rng, bins, 0.12, 5400)
     profile = float(rng.uniform(0.2, 0.6)) * rhythm.wander(rng, bins, 0.08, 1800)
-    for a, b in rhythm.stints(
-        rng, bins, count=int(rng.integers(1, 4)), shortest_s=1800, longest_s=4 * 3600
-    ):
+    for a, b in rhythm.stints(rng, bins, count=int(rng.integers(1, 4)), shortest_s=1800, longest_s=4 * 3600):
         profile[a:b] = heft * rhythm.wander(rng, b - a, 0.1, 1800)
     return profile
 
@@ -146,9 +121,7 @@ def one_bound(
     def make(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
         size = _large(rng) if large else _small(rng)
         names = casting.classes(bursting=bursting)
-        machine = casting.cast(
-            rng, bound, size * KIB, disk=disk, names=names, spending=spending, legacy=legacy
-        )
+        machine = casting.cast(rng, bound, size * KIB, disk=disk, names=names, spending=spending, legacy=legacy)
         if machine is None:
             return None
         scene = casting.stage(rng, kind, machine, days)
@@ -198,11 +171,7 @@ def _nameless(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
     machine = casting.Machine(
         group[-1],
         disk,
-        [
-            Bound(rate, rate, 0.0, label, label),
-            Bound(ops, ops, 0.0, label, label),
-            *casting.volume_bounds(disk),
-        ],
+        [Bound(rate, rate, 0.0, label, label), Bound(ops, ops, 0.0, label, label), *casting.volume_bounds(disk)],
     )
     bound = int(rng.integers(0, 2))
     size = _small(rng) if bound == INSTANCE_OPS else 128.0
@@ -220,9 +189,7 @@ def _merged(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
     Source: EBS User Guide ebs-io-characteristics.md: eight sequential 32 KiB I/Os count as one.
     """
-    machine = casting.cast(
-        rng, VOLUME_BYTES, 128 * KIB, disk="gp3", names=casting.classes(bursting=None)
-    )
+    machine = casting.cast(rng, VOLUME_BYTES, 128 * KIB, disk="gp3", names=casting.classes(bursting=None))
     if machine is None:
         return None
     scene = casting.stage(rng, kind, machine, days)
@@ -235,9 +202,7 @@ def _merged(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
 
 def _granted(rng: np.random.Generator, kind: str, days: float) -> Scene | None:
     """Stay at the ceiling day and night; once a day a grant fills the bucket and the rate jumps."""
-    machine = casting.cast(
-        rng, INSTANCE_BYTES, 128 * KIB, disk="roomy", names=casting.classes(bursting=True)
-    )
+    machine = casting.cast(rng, INSTANCE_BYTES, 128 * KIB, disk="roomy", names=casting.classes(bursting=True))
     if machine is None:
         return None
     scene = casting.stage(rng, kind, machine, max(days, 1.5))
@@ -265,9 +230,7 @@ SINGLE: dict[str, Maker] = {
     "gp2_burst_held": one_bound(VOLUME_OPS, "gp2_small", large=False, spending=(VOLUME_OPS,)),
     "gp2_iops_fixed": one_bound(VOLUME_OPS, "gp2_plain", large=False),
     "gp2_throughput": one_bound(VOLUME_BYTES, "gp2_plain", large=True),
-    "gp2_throughput_on_credits": one_bound(
-        VOLUME_BYTES, "gp2_small", large=True, spending=(VOLUME_OPS,)
-    ),
+    "gp2_throughput_on_credits": one_bound(VOLUME_BYTES, "gp2_small", large=True, spending=(VOLUME_OPS,)),
     "gp3_iops": one_bound(VOLUME_OPS, "gp3", large=False),
     "gp3_throughput": one_bound(VOLUME_BYTES, "gp3", large=True),
     "io_iops": one_bound(VOLUME_OPS, "io", large=False),

@@ -14,12 +14,7 @@ SAMPLE_S = 60
 
 # Mean read and write latency of an idle volume in seconds. EBS promises single-digit milliseconds
 # for gp2, gp3 and io1 and less than one for io2; these are ordinary values of well-known plots.
-LATENCY_S = {
-    "gp2": (0.95e-3, 1.15e-3),
-    "gp3": (0.70e-3, 0.95e-3),
-    "io1": (0.50e-3, 0.60e-3),
-    "io2": (0.25e-3, 0.35e-3),
-}
+LATENCY_S = {"gp2": (0.95e-3, 1.15e-3), "gp3": (0.70e-3, 0.95e-3), "io1": (0.50e-3, 0.60e-3), "io2": (0.25e-3, 0.35e-3)}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -154,9 +154,7 @@ def _latencies(air, slow, drift, rho, lat, rng):
 
 
 @njit(cache=True)
-def _ask(
-    s, loads, b, up, fresh, miss, lat, log_noise, load, backlog, svc, ops, cost, per_byte, rng
-):
+def _ask(s, loads, b, up, fresh, miss, lat, log_noise, load, backlog, svc, ops, cost, per_byte, rng):
     """Compute what every stream demands in this second, and the cost of one of its items."""
     for i in range(s.shape[0]):
         # A stream's noise lasts for about half a minute; it is drawn every four seconds.
@@ -249,14 +247,10 @@ def _solve(s, load, backlog, svc, ops, x, cost, cap, air, net_cost, guess):
     _rates(s, load, backlog, svc, 0.0, ops, 0.0, 0.0, x)
     cpu_wait, net_wait = 0.0, 0.0
     if _sum(x, s[:, CPU]) > air[CPU_MAX]:
-        cpu_wait = _stretch_for(
-            s, load, backlog, svc, ops, x, s[:, CPU], air[CPU_MAX], 0.0, 1.0, True
-        )
+        cpu_wait = _stretch_for(s, load, backlog, svc, ops, x, s[:, CPU], air[CPU_MAX], 0.0, 1.0, True)
         _rates(s, load, backlog, svc, 0.0, ops, cpu_wait, 0.0, x)
     if _sum(x, net_cost) > air[NET_MAX]:
-        net_wait = _stretch_for(
-            s, load, backlog, svc, ops, x, net_cost, air[NET_MAX], cpu_wait, 1e-9, False
-        )
+        net_wait = _stretch_for(s, load, backlog, svc, ops, x, net_cost, air[NET_MAX], cpu_wait, 1e-9, False)
     return _wait_for(s, load, backlog, svc, ops, cpu_wait, net_wait, x, cost, cap, guess)
 
 
@@ -287,23 +281,7 @@ def run(s, loads, bounds, air, misses, slow, up, clock, grid, rng):
         b = t // BIN_S
         drift = _latencies(air, slow[:, b], drift, rho, lat, rng)
         miss, pb = misses[b], air[PER_BYTE_S]
-        _ask(
-            s,
-            loads,
-            b,
-            up[b],
-            t % 4 == 0,
-            miss,
-            lat,
-            log_noise,
-            load,
-            backlog,
-            svc,
-            ops,
-            cost,
-            pb,
-            rng,
-        )
+        _ask(s, loads, b, up[b], t % 4 == 0, miss, lat, log_noise, load, backlog, svc, ops, cost, pb, rng)
         jitter = 0.9 * jitter + 0.436 * rng.standard_normal()
         _capacities(bounds, air, credit, tokens, jitter, cap, in_peak)
         granted = (clock[0] + t) % 86400 == clock[1]

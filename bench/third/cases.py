@@ -23,33 +23,9 @@ CLASSES = (
     ("db.r5.2xlarge", 287.5, 593.75, 12000, 18750),
     ("db.m5.4xlarge", 593.75, 593.75, 18750, 18750),
 )
-FAMILIES = (
-    "instance_ebs_throughput",
-    "instance_ebs_iops",
-    "volume_throughput",
-    "volume_iops",
-)
-PRESSED = (
-    "hovers",
-    "batch",
-    "growth",
-    "closed",
-    "resized",
-    "restarted",
-    "backup_at_limit",
-    "short",
-)
-INNOCENT = (
-    "idle",
-    "busy",
-    "deep_and_quick",
-    "cpu_bound",
-    "limiter",
-    "slow_storage",
-    "restarts",
-    "walk",
-    "wide_mix",
-)
+FAMILIES = ("instance_ebs_throughput", "instance_ebs_iops", "volume_throughput", "volume_iops")
+PRESSED = ("hovers", "batch", "growth", "closed", "resized", "restarted", "backup_at_limit", "short")
+INNOCENT = ("idle", "busy", "deep_and_quick", "cpu_bound", "limiter", "slow_storage", "restarts", "walk", "wide_mix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +70,10 @@ def machine(rng: np.random.Generator) -> Machine:
         storage = Storage(kind=kind, size_gib=size)
     elif kind == "gp3":
         limits[2], limits[3] = (125 * MIB, 0, 1, 0), (3000.0, 0, 1, 0)
-        storage = Storage(
-            kind=kind,
-            size_gib=size,
-            provisioned_ops_per_s=3000.0,
-            provisioned_bytes_per_s=125 * MIB,
-        )
+        storage = Storage(kind=kind, size_gib=size, provisioned_ops_per_s=3000.0, provisioned_bytes_per_s=125 * MIB)
     else:
         ops = float(rng.choice([2000, 5000, 10_000]))
-        limits[2], limits[3] = (
-            (1e12, 0, 1, 0),
-            (ops, 0, 1, 0),
-        )  # the instance binds before its bytes
+        limits[2], limits[3] = ((1e12, 0, 1, 0), (ops, 0, 1, 0))  # the instance binds before its bytes
         storage = Storage(kind=kind, size_gib=size, provisioned_ops_per_s=ops)
     limits[:, flow.PEAK] = np.maximum(limits[:, flow.PEAK], limits[:, flow.BASE])
     limits[:, flow.START] = limits[:, flow.CAPACITY] * rng.uniform(0, 1, flow.LIMITS)
@@ -196,23 +164,13 @@ def incident(seed: int, kind: str | None = None) -> Incident:
         ops = np.minimum(ops, np.maximum(rates.min(axis=0) - 6 * np.sqrt(ops + 1), 0))
     parts = [(slice(0, change), earlier), (slice(change, n), made.limits)]
     seconds = np.concatenate(
-        [
-            flow.run(ops[p], size[p], slow[p], m, 0.7e-3, device, 1.5, clients, rng)
-            for p, m in parts
-            if p.stop > p.start
-        ]
+        [flow.run(ops[p], size[p], slow[p], m, 0.7e-3, device, 1.5, clients, rng) for p, m in parts if p.stop > p.start]
     )
     return _film(rng, name, made, seconds, cpu, earlier, change)
 
 
 def _film(
-    rng: np.random.Generator,
-    name: str,
-    made: Machine,
-    seconds: Array,
-    cpu: float,
-    earlier: Array,
-    change: int,
+    rng: np.random.Generator, name: str, made: Machine, seconds: Array, cpu: float, earlier: Array, change: int
 ) -> Incident:
     """Average over a minute or five, lose samples, and write what CloudWatch would show."""
     step = int(rng.choice([60, 60, 300]))
@@ -244,17 +202,12 @@ def _film(
                 ratio = rows[:, -1, flow.BALANCES + k] / limits[k, flow.CAPACITY]
                 values[metric] = np.round(ratio, 2)
     keep = ~lost
-    series = {
-        m: Series(metric=m, step_s=step, time_s=time_s[keep], value=v[keep])
-        for m, v in values.items()
-    }
+    series = {m: Series(metric=m, step_s=step, time_s=time_s[keep], value=v[keep]) for m, v in values.items()}
     held = mean[:, flow.HELD : flow.HELD + 2 * flow.LIMITS]
     throttled = np.where(lost, np.nan, held.sum(axis=1))
     code = held.argmax(axis=1)
     rates = np.where(
-        (step * np.arange(n) < change)[:, None, None],
-        earlier[:, : flow.PEAK + 1],
-        made.limits[:, : flow.PEAK + 1],
+        (step * np.arange(n) < change)[:, None, None], earlier[:, : flow.PEAK + 1], made.limits[:, : flow.PEAK + 1]
     )
     levels = rates[np.arange(n), code // 2, code % 2]
     snapshot = Snapshot(instance=made.instance, series=series, source="third", is_simulated=True)

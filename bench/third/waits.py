@@ -15,12 +15,7 @@ GP3 = Instance(
     identifier="third",
     db_class="db.m5.4xlarge",
     engine="postgres",
-    storage=Storage(
-        kind="gp3",
-        size_gib=300.0,
-        provisioned_ops_per_s=3000.0,
-        provisioned_bytes_per_s=125 * 1024.0**2,
-    ),
+    storage=Storage(kind="gp3", size_gib=300.0, provisioned_ops_per_s=3000.0, provisioned_bytes_per_s=125 * 1024.0**2),
 )
 IO1 = Instance(
     identifier="third",
@@ -77,9 +72,7 @@ def slow_hours(times: float, hours: int) -> Snapshot:
 def bursts_in_the_minute() -> Snapshot:
     """Return bursts at the ceiling of 3,000 IOPS for 58 % of each minute, in two fifths of the time."""
     busy = np.arange(MINUTES) % 100 < 40
-    ops = np.where(busy, 0.58 * 3000 + 0.42 * 850, 700.0) * np.random.default_rng(3).lognormal(
-        0, 0.02, MINUTES
-    )
+    ops = np.where(busy, 0.58 * 3000 + 0.42 * 850, 700.0) * np.random.default_rng(3).lognormal(0, 0.02, MINUTES)
     latency = np.where(busy, 11e-3, 0.7e-3) * np.random.default_rng(4).lognormal(0, 0.1, MINUTES)
     return window(ops, latency, instance=GP3, queue=np.where(busy, 37.0, 0.2))
 
@@ -119,14 +112,8 @@ QUIET: dict[str, Callable[[], Snapshot]] = {
     "idle": lambda: window(load(3.0), calm_s()),
     "CPU-bound": lambda: window(np.minimum(load(8000.0, 0.5), 8000.0), calm_s(), cpu=0.98),
     "limiter": lambda: window(np.minimum(load(8000.0, 0.5), 8000.0), calm_s()),
-    "limiter at 95 % of a number": lambda: window(
-        np.minimum(load(2850.0, 0.5), 2850.0), calm_s(), instance=GP3
-    ),
-    "limiter at a number": lambda: window(
-        np.minimum(load(3000.0, 0.5), 3000.0), calm_s(), instance=GP3
-    ),
+    "limiter at 95 % of a number": lambda: window(np.minimum(load(2850.0, 0.5), 2850.0), calm_s(), instance=GP3),
+    "limiter at a number": lambda: window(np.minimum(load(3000.0, 0.5), 3000.0), calm_s(), instance=GP3),
     "deep queue at low latency": lambda: window(load(16_000.0, 0.1), 0.5 * calm_s()),
-    "slow at night": lambda: window(
-        load(3000.0), calm_s() * np.where(np.arange(MINUTES) % 1440 < 300, 1.5, 1.0)
-    ),
+    "slow at night": lambda: window(load(3000.0), calm_s() * np.where(np.arange(MINUTES) % 1440 < 300, 1.5, 1.0)),
 }

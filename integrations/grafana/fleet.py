@@ -61,18 +61,8 @@ def _found(state: str) -> str:
 def _now(made: Dashboard) -> None:
     made.with_row(Row("Now"))
     for title, description, expr, steps in (
-        (
-            "Instances",
-            "Instances that the watch knows.",
-            f"count({_each('plimsoll_instance_stale')})",
-            panels.PLAIN,
-        ),
-        (
-            "At a ceiling",
-            "Instances with a storage ceiling that binds now.",
-            _found("bound"),
-            NONE_IS_GOOD,
-        ),
+        ("Instances", "Instances that the watch knows.", f"count({_each('plimsoll_instance_stale')})", panels.PLAIN),
+        ("At a ceiling", "Instances with a storage ceiling that binds now.", _found("bound"), NONE_IS_GOOD),
         (
             "Close to a ceiling",
             "Instances that spend burst credits, or use 80 % of a ceiling without credits.",
@@ -114,16 +104,9 @@ def _instances(made: Dashboard) -> None:
                 "Lowest balance": _each("plimsoll_balance_ratio", how="min"),
                 "Time to empty": _each("plimsoll_time_to_empty_seconds", how="min"),
                 "Age of data": _each("plimsoll_instance_data_age_seconds", how="min"),
-                "Info": _each(
-                    "plimsoll_instance_info", by=f"{IDENTITY}, instance_class, storage_type, engine"
-                ),
+                "Info": _each("plimsoll_instance_info", by=f"{IDENTITY}, instance_class, storage_type, engine"),
             },
-            shown={
-                **PLACE,
-                "instance_class": "Class",
-                "storage_type": "Storage",
-                "engine": "Engine",
-            },
+            shown={**PLACE, "instance_class": "Class", "storage_type": "Storage", "engine": "Engine"},
             fields={
                 "Instance": LINK,
                 "Used": {"unit": "percentunit", "decimals": 0, **panels.coloured(USED)},
@@ -145,11 +128,7 @@ def _instances(made: Dashboard) -> None:
                 "Since": f"1000 * {_each('plimsoll_alert_start_timestamp_seconds', by=by)}",
             },
             shown={**PLACE, "rule": "Rule", "ceiling": "Ceiling", "state": "Found"},
-            fields={
-                "Instance": LINK,
-                "Since": {"unit": "dateTimeFromNow"},
-                "State": {"custom.hidden": True},
-            },
+            fields={"Instance": LINK, "Since": {"unit": "dateTimeFromNow"}, "State": {"custom.hidden": True}},
             height=7,
         )
     )
@@ -169,9 +148,7 @@ def _over_time(made: Dashboard) -> None:
         panels.bars(
             "Verdicts",
             "Instances by the verdict of their last window.",
-            {
-                "{{verdict}}": f"sum by (verdict) ({_each('plimsoll_instance_verdict', by=IDENTITY + ', verdict')})"
-            },
+            {"{{verdict}}": f"sum by (verdict) ({_each('plimsoll_instance_verdict', by=IDENTITY + ', verdict')})"},
             width=12,
         ),
         panels.curves(

@@ -99,12 +99,7 @@ def _now(made: Dashboard) -> None:
             "Instance",
             "What it is, and how often it is read.",
             {"Info": _max("plimsoll_instance_info", by=by)},
-            shown={
-                "instance_class": "Class",
-                "storage_type": "Storage",
-                "engine": "Engine",
-                "simulated": "Simulated",
-            },
+            shown={"instance_class": "Class", "storage_type": "Storage", "engine": "Engine", "simulated": "Simulated"},
             fields={"Info": {"custom.hidden": True}},
             height=3,
         )
@@ -114,8 +109,7 @@ def _now(made: Dashboard) -> None:
 def _ceilings(made: Dashboard) -> None:
     made.with_row(Row("Ceilings"))
     nearing, bound, unknown = (
-        _max("plimsoll_ceiling_state", f'state="{state}"')
-        for state in ("nearing", "bound", "unknown")
+        _max("plimsoll_ceiling_state", f'state="{state}"') for state in ("nearing", "bound", "unknown")
     )
     made.with_panel(
         panels.states(
@@ -140,8 +134,7 @@ def _ceilings(made: Dashboard) -> None:
             "Each rule that is nearing, bound or unknown, and since when.",
             {
                 "State": _max("plimsoll_alert", by="rule, ceiling, state"),
-                "Since": "1000 * "
-                + _max("plimsoll_alert_start_timestamp_seconds", by="rule, ceiling"),
+                "Since": "1000 * " + _max("plimsoll_alert_start_timestamp_seconds", by="rule, ceiling"),
             },
             shown={"rule": "Rule", "ceiling": "Ceiling", "state": "Found"},
             fields={"Since": {"unit": "dateTimeFromNow"}, "State": {"custom.hidden": True}},
@@ -186,9 +179,7 @@ def _by_unit(made: Dashboard) -> None:
                 "What is used of each ceiling, and what it allows.",
                 {
                     "{{ceiling}}": _max(f"plimsoll_served_{name}"),
-                    "{{ceiling}}: {{phase}} allowed": _max(
-                        f"plimsoll_ceiling_{name}", by="ceiling, phase"
-                    ),
+                    "{{ceiling}}: {{phase}} allowed": _max(f"plimsoll_ceiling_{name}", by="ceiling, phase"),
                 },
                 unit=unit,
             )

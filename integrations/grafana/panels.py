@@ -54,9 +54,7 @@ NONE_IS_GOOD = ((None, GREEN), (1.0, RED))
 PLAIN = ((None, "blue"),)
 
 Steps = Sequence[tuple[float | None, str]]
-Panel = TypeVar(
-    "Panel", stat.Panel, timeseries.Panel, table.Panel, bargauge.Panel, statetimeline.Panel
-)
+Panel = TypeVar("Panel", stat.Panel, timeseries.Panel, table.Panel, bargauge.Panel, statetimeline.Panel)
 
 
 def dashboard(title: str, uid: str, description: str) -> Dashboard:
@@ -72,15 +70,9 @@ def dashboard(title: str, uid: str, description: str) -> Dashboard:
         .timezone("browser")
         .refresh("1m")
         .link(
-            DashboardLink("Plimsoll")
-            .type(DashboardLinkType.DASHBOARDS)
-            .tags([TAG])
-            .include_vars(True)
-            .keep_time(True)
+            DashboardLink("Plimsoll").type(DashboardLinkType.DASHBOARDS).tags([TAG]).include_vars(True).keep_time(True)
         )
-        .with_variable(
-            DatasourceVariable("datasource").label("Data source").type("prometheus").regex("")
-        )
+        .with_variable(DatasourceVariable("datasource").label("Data source").type("prometheus").regex(""))
     )
 
 
@@ -97,9 +89,7 @@ def variable(name: str, label: str, query: str, *, has_all: bool) -> QueryVariab
     return made.multi(True).include_all(True).all_value(".*") if has_all else made
 
 
-def queries(
-    panel: Panel, exprs: Mapping[str, str], *, form: PromQueryFormat | None = None
-) -> Panel:
+def queries(panel: Panel, exprs: Mapping[str, str], *, form: PromQueryFormat | None = None) -> Panel:
     """Return the panel with a query for each legend; with a form, the queries are of the last moment only."""
     for number, (legend, expr) in enumerate(exprs.items()):
         query = Dataquery().expr(expr).ref_id("ABCDEFGH"[number]).legend_format(legend)
@@ -162,9 +152,7 @@ def curves(
             .show_legend(True)
             .calcs(["lastNotNull", "max"])
         )
-        .tooltip(
-            VizTooltipOptions().mode(look.TooltipDisplayMode.MULTI).sort(look.SortOrder.DESCENDING)
-        )
+        .tooltip(VizTooltipOptions().mode(look.TooltipDisplayMode.MULTI).sort(look.SortOrder.DESCENDING))
     )
     if top is not None:
         panel.axis_soft_max(top)
@@ -172,9 +160,7 @@ def curves(
         panel.stacking(StackingConfig().mode(look.StackingMode.NORMAL).group("A"))
     if steps:
         panel.thresholds(_steps(steps))
-        panel.thresholds_style(
-            GraphThresholdsStyleConfig().mode(look.GraphTresholdsStyleMode.DASHED)
-        )
+        panel.thresholds_style(GraphThresholdsStyleConfig().mode(look.GraphTresholdsStyleMode.DASHED))
     return queries(panel, exprs)
 
 
@@ -231,12 +217,7 @@ def rows(
     values: dict[str, str] = {}
     for letter, (column, expr) in zip("ABCDEFGH", columns.items(), strict=False):
         panel.with_target(
-            Dataquery()
-            .expr(expr)
-            .ref_id(letter)
-            .datasource(SOURCE)
-            .instant()
-            .format(PromQueryFormat.TABLE)
+            Dataquery().expr(expr).ref_id(letter).datasource(SOURCE).instant().format(PromQueryFormat.TABLE)
         )
         values["Value" if len(columns) == 1 else f"Value #{letter}"] = column
     names = {**shown, **values}
@@ -271,10 +252,7 @@ def mapping(names: Mapping[str, tuple[str, str]]) -> ValueMap:
 
 def coloured(steps: Steps) -> dict[str, object]:
     """Return properties of a column whose cells have the colour of their step."""
-    return {
-        "thresholds": _steps(steps).build(),
-        "custom.cellOptions": {"type": "color-text"},
-    }
+    return {"thresholds": _steps(steps).build(), "custom.cellOptions": {"type": "color-text"}}
 
 
 def _framed(panel: Panel, title: str, description: str, width: int, height: int) -> Panel:

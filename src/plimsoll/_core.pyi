@@ -89,9 +89,7 @@ STAGES_MAX: int
 def replay(demand: _Demand, chain: _Chain, carry: bool, grants: list[_Grant]) -> _Replay:
     """Send a series of demand through one chain; `balance` has shape (stages, steps)."""
 
-def replay_candidates(
-    demand: _Demand, chains: list[_Chain], carry: bool, allowed_steps: int | None
-) -> _Trials:
+def replay_candidates(demand: _Demand, chains: list[_Chain], carry: bool, allowed_steps: int | None) -> _Trials:
     """Send a series of demand through many chains; `balance_min` has shape (stages, candidates)."""
 
 def ceiling_curve(chain: list[_Stage], io_size_bytes: _Floats, burst: bool) -> _Curve:
@@ -122,10 +120,7 @@ def unpacked_head(packed: bytes, most_bytes: int) -> tuple[bytes, int] | None:
     """Unpack the first bytes of a gzip file; with the size that it names. None if it names none."""
 
 def by_series(
-    series: NDArray[np.int64],
-    rank: NDArray[np.uint32],
-    time_s: NDArray[np.int64],
-    values: list[_Floats],
+    series: NDArray[np.int64], rank: NDArray[np.uint32], time_s: NDArray[np.int64], values: list[_Floats]
 ) -> _Sorted:
     """Sort points by day, rank of the series and time, each once; values are sum, count, minimum, maximum."""
 

@@ -251,11 +251,7 @@ def replay_candidates(
     """
     ops, size, step_s = _demand(demand_ops_per_s, io_size_bytes, step_s)
     first = [_account(stage) for stage in chains[0]] if chains else []
-    _check(
-        len(first) <= _core.STAGES_MAX,
-        f"a candidate chain has {len(first)} stages",
-        f"at most {_core.STAGES_MAX}",
-    )
+    _check(len(first) <= _core.STAGES_MAX, f"a candidate chain has {len(first)} stages", f"at most {_core.STAGES_MAX}")
     # Candidates share most of their stages, so each is checked and passed on once.
     known: dict[int, _StageLaw] = {}
     laws = []
@@ -278,9 +274,7 @@ def replay_candidates(
     return Trials(**_core.replay_candidates((ops, size, step_s), laws, carry, allowed_steps))
 
 
-def ceiling_curve(
-    chain: Sequence[Stage], io_size_bytes: ArrayLike, *, burst: bool = False
-) -> Curve:
+def ceiling_curve(chain: Sequence[Stage], io_size_bytes: ArrayLike, *, burst: bool = False) -> Curve:
     """
     Return the rate a chain lets through at each I/O size, the stage that binds and the one that binds next.
 
@@ -305,9 +299,7 @@ def knee_bytes(bytes_per_s: float, ops_per_s: float) -> float:
     return _core.knee_bytes(_positive("a throughput", bytes_per_s), _positive("a rate", ops_per_s))
 
 
-def _demand(
-    ops_per_s: ArrayLike, io_size_bytes: ArrayLike, step_s: float
-) -> tuple[FloatArray, FloatArray, float]:
+def _demand(ops_per_s: ArrayLike, io_size_bytes: ArrayLike, step_s: float) -> tuple[FloatArray, FloatArray, float]:
     ops = np.asarray(ops_per_s, dtype=np.float64, order="C")
     size = np.asarray(io_size_bytes, dtype=np.float64, order="C")
     if size.ndim == 0 and ops.ndim == 1:
@@ -359,9 +351,7 @@ def _names(chain: Sequence[Stage]) -> list[str]:
 def _check_finite(chain: Sequence[Stage]) -> None:
     for stage in chain:
         _check(
-            isfinite(stage.burst),
-            f"stage '{stage.name}' has no limit",
-            "finite; leave out a stage that limits nothing",
+            isfinite(stage.burst), f"stage '{stage.name}' has no limit", "finite; leave out a stage that limits nothing"
         )
 
 
@@ -379,9 +369,7 @@ def _law_of_grant(grant: Grant, names: list[str]) -> tuple[float, float, list[in
     _check(grant.first_s >= 0, f"a grant comes first after {grant.first_s} s", "at zero or later")
     _check(grant.every_s > 0, f"a grant comes every {grant.every_s} s", "more than zero apart")
     missing = [name for name in grant.stages if name not in names]
-    _check(
-        not missing, f"a grant names {missing}, but the chain has {names}", "stages of the chain"
-    )
+    _check(not missing, f"a grant names {missing}, but the chain has {names}", "stages of the chain")
     return grant.first_s, grant.every_s, [names.index(name) for name in grant.stages]
 
 

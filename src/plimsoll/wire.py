@@ -103,10 +103,7 @@ class SortedColumns:
 
 
 def by_series(
-    series: _Integers,
-    rank: NDArray[np.uint32],
-    time_s: _Integers,
-    values: tuple[_Floats, _Floats, _Floats, _Floats],
+    series: _Integers, rank: NDArray[np.uint32], time_s: _Integers, values: tuple[_Floats, _Floats, _Floats, _Floats]
 ) -> SortedColumns:
     """
     Sort points by day, series and time; of several with the same series and time the last one counts.
@@ -118,7 +115,5 @@ def by_series(
         values: sum, count, minimum and maximum of each point.
     """
     columns = [np.ascontiguousarray(column) for column in values]
-    found = _core.by_series(
-        np.ascontiguousarray(series), rank, np.ascontiguousarray(time_s), columns
-    )
+    found = _core.by_series(np.ascontiguousarray(series), rank, np.ascontiguousarray(time_s), columns)
     return SortedColumns(**found)

@@ -31,13 +31,7 @@ _READ_BYTES = 256 * KIB
 
 def t3(clock: float = 1.0) -> Stage:
     """Return the throughput stage of db.t3.xlarge at a credit clock."""
-    return Stage(
-        name=THROUGHPUT,
-        baseline=BASELINE,
-        burst=BURST,
-        capacity=CAPACITY / clock,
-        counts="bytes",
-    )
+    return Stage(name=THROUGHPUT, baseline=BASELINE, burst=BURST, capacity=CAPACITY / clock, counts="bytes")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,9 +43,7 @@ class Load:
         """Return a name for people: `8 kB random read, direct`."""
         kib = self.size_bytes // KIB
         size = f"{kib} kB" if kib < KIB else f"{kib // KIB} MB"
-        return (
-            f"{size} {self.pattern} {self.direction}, {'direct' if self.is_direct else 'buffered'}"
-        )
+        return f"{size} {self.pattern} {self.direction}, {'direct' if self.is_direct else 'buffered'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,17 +120,10 @@ def loads() -> Iterator[Load]:
     """Yield every load that the promise of accuracy names."""
     for is_direct in (True, False):
         for direction in ("read", "write", "mixed"):
-            yield Load(
-                pattern="random", direction=direction, size_bytes=8 * KIB, is_direct=is_direct
-            )
+            yield Load(pattern="random", direction=direction, size_bytes=8 * KIB, is_direct=is_direct)
         for size_bytes in (128 * KIB, MIB):
             for direction in ("read", "write"):
-                yield Load(
-                    pattern="sequential",
-                    direction=direction,
-                    size_bytes=size_bytes,
-                    is_direct=is_direct,
-                )
+                yield Load(pattern="sequential", direction=direction, size_bytes=size_bytes, is_direct=is_direct)
     yield Load(pattern="sequential", direction="mixed", size_bytes=128 * KIB)
 
 
@@ -155,20 +146,12 @@ def accounting() -> Iterator[Case]:
     yield Case(chain=volumes(400), load=large, binds=VOLUME, rate=200, is_bytes=False)
     # Eight of 32 kB are one unit.
     small = Load(pattern="sequential", direction="read", size_bytes=32 * KIB, depth=1)
-    yield Case(
-        chain=volumes(200, merged=True), load=small, binds=VOLUME, rate=1_600, is_bytes=False
-    )
+    yield Case(chain=volumes(200, merged=True), load=small, binds=VOLUME, rate=1_600, is_bytes=False)
     random = Load(pattern="random", direction="read", size_bytes=32 * KIB)
     yield Case(chain=volumes(1000), load=random, binds=VOLUME, rate=1000, is_bytes=False)
     # Four volumes, each of which gets every fourth 64 kB, and merges four of these.
     striped = Load(pattern="sequential", direction="read", size_bytes=64 * KIB)
-    yield Case(
-        chain=volumes(100, stripes=4, merged=True),
-        load=striped,
-        binds=VOLUME,
-        rate=1_600,
-        is_bytes=False,
-    )
+    yield Case(chain=volumes(100, stripes=4, merged=True), load=striped, binds=VOLUME, rate=1_600, is_bytes=False)
 
 
 def cases() -> tuple[Case, ...]:

@@ -161,8 +161,7 @@ class Rig:
             jobs = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
             logs = [Path(folder, f"load{number}_bw.log") for number in range(len(loads))]
             return [
-                _sides(job, load.size_bytes, log.read_text())
-                for job, load, log in zip(jobs, loads, logs, strict=True)
+                _sides(job, load.size_bytes, log.read_text()) for job, load, log in zip(jobs, loads, logs, strict=True)
             ]
 
     def window(self, began_s: float, seconds: float) -> list[RecordLine]:
@@ -261,7 +260,5 @@ def _sides(job: dict[str, Any], size_bytes: int, log: str) -> list[Side]:
         moved = sum(rate * ms for (_, rate), ms in zip(parts[1:], lengths_ms, strict=True))
         rate = moved * KIB / (ended_ms - began_ms)
         waited_s = job[side]["lat_ns"]["mean"] / 1e9
-        found.append(
-            Side(bytes_per_s=rate, ops_per_s=rate / size_bytes, latency_s=waited_s, name=side)
-        )
+        found.append(Side(bytes_per_s=rate, ops_per_s=rate / size_bytes, latency_s=waited_s, name=side))
     return found

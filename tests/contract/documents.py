@@ -24,11 +24,7 @@ class Command(Struct, frozen=True, kw_only=True):
 def documents() -> list[Path]:
     """The documents people read: those at the root, and everything under docs/ and examples/."""
     folders = ("docs", "examples", "tests", "bench")
-    return [
-        path
-        for path in files(".md")
-        if path.parent == ROOT or path.relative_to(ROOT).parts[0] in folders
-    ]
+    return [path for path in files(".md") if path.parent == ROOT or path.relative_to(ROOT).parts[0] in folders]
 
 
 def blocks(text: str, language: str) -> Iterator[tuple[int, list[str]]]:

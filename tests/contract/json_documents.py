@@ -56,13 +56,7 @@ def _toast() -> str:
         buffers=25,
     )
     sample = ToastSample(
-        table="public.docs",
-        column="body",
-        seconds=10.0,
-        untouched=1,
-        resent_same=2,
-        resent_changed=3,
-        resent_unknown=4,
+        table="public.docs", column="body", seconds=10.0, untouched=1, resent_same=2, resent_changed=3, resent_unknown=4
     )
     proof = ToastProof(
         place="127.0.0.1:5432/orders",
@@ -81,23 +75,15 @@ DOCUMENTS: dict[str, Callable[[], str]] = {
     "experiment": lambda: render_experiment_json(experiment()),
     "failover": lambda: render_failover_json(failover_reports.report()),
     "gate-status": lambda: render_gate_status(STATUS, **PLACE),
-    "infrastructure": lambda: _printed(
-        "lint", "terraform", str(ROOT / "tests/fixtures/infrastructure/mixed.json")
-    ),
+    "infrastructure": lambda: _printed("lint", "terraform", str(ROOT / "tests/fixtures/infrastructure/mixed.json")),
     "limits": lambda: _printed(
         "limits", "db.r5.2xlarge", "--engine", "postgres", "--storage", "gp2", "--size-gib", "1000"
     ),
     "lint": lambda: _printed(
-        "lint",
-        "pooler",
-        str(ROOT / "examples/pooled-cluster/pgpool.conf"),
-        "--max-connections",
-        "100",
+        "lint", "pooler", str(ROOT / "examples/pooled-cluster/pgpool.conf"), "--max-connections", "100"
     ),
     "pace": lambda: _printed("pace", str(ROOT / "examples/claims-pipeline")),
-    "pool-size": lambda: _printed(
-        "pool-size", "--service", "orders=4x20", "--max-connections", "500"
-    ),
+    "pool-size": lambda: _printed("pool-size", "--service", "orders=4x20", "--max-connections", "500"),
     "pooled-cluster": lambda: render_pooled_json(pooled_reports.report()),
     "rehearsal": lambda: render_rehearsal_json(rehearsal()),
     "sweep": lambda: render_sweep_json([report()]),

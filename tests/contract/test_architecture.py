@@ -18,9 +18,7 @@ _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COLUMNS = re.compile(r" {2,}")
 
 
-@pytest.mark.parametrize(
-    ("start", "container"), [("cli  ", "plimsoll"), ("targets  ", "plimsoll.sources")]
-)
+@pytest.mark.parametrize(("start", "container"), [("cli  ", "plimsoll"), ("targets  ", "plimsoll.sources")])
 def test_layers_are_drawn_as_the_import_contract_has_them(start: str, container: str):
     """The drawing of the layers is the list of layers in pyproject.toml, in order."""
     contracts = PROJECT["tool"]["importlinter"]["contracts"]

@@ -12,16 +12,13 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
 
 def unused(*folders: Path) -> list[str]:
     """What nothing in these folders names, of the first of them, but for the names in pyproject.toml."""
-    found = Vulture(
-        ignore_names=SETTINGS["ignore_names"], ignore_decorators=SETTINGS["ignore_decorators"]
-    )
+    found = Vulture(ignore_names=SETTINGS["ignore_names"], ignore_decorators=SETTINGS["ignore_decorators"])
     found.scavenge(folders)
     # Fields of records are read by what encodes them: vulture cannot see it, and has no option to leave them out.
     return [
         one.get_report()
         for one in found.get_unused_code()
-        if one.typ in ("function", "method", "property", "class")
-        and one.filename.is_relative_to(folders[0])
+        if one.typ in ("function", "method", "property", "class") and one.filename.is_relative_to(folders[0])
     ]
 
 
@@ -37,6 +34,4 @@ def test_what_nothing_names_is_found(tmp_path: Path):
         "    @property\n    def forgotten(self):\n        return 1\n\n    def method(self):\n        pass\n"
     )
 
-    assert ["alone", "C", "forgotten", "method"] == [
-        line.split("'")[1] for line in unused(tmp_path)
-    ]
+    assert ["alone", "C", "forgotten", "method"] == [line.split("'")[1] for line in unused(tmp_path)]

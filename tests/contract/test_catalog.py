@@ -27,11 +27,7 @@ def test_every_table_keeps_its_schema(table: schema.CatalogTable):
 def test_every_row_has_a_source_with_a_date(table: schema.CatalogTable):
     """Every row names a source, and either of the two says when it was read."""
     sources = {row["id"]: row for row in catalog().rows(schema.SOURCES)}
-    undated = [
-        row
-        for row in catalog().rows(table)
-        if not (row.get("read_on") or sources[row["source"]]["read_on"])
-    ]
+    undated = [row for row in catalog().rows(table) if not (row.get("read_on") or sources[row["source"]]["read_on"])]
 
     assert undated == []
 
@@ -119,12 +115,7 @@ def test_a_baseline_is_never_above_its_maximum():
         ("network_baseline_gbit_per_s", "network_max_gbit_per_s"),
     )
     rows = catalog().rows(schema.INSTANCE_LIMITS) + catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
-    wrong = [
-        row
-        for row in rows
-        for low, high in pairs
-        if row.get(low) is not None and row[low] > row[high]
-    ]
+    wrong = [row for row in rows for low, high in pairs if row.get(low) is not None and row[low] > row[high]]
 
     assert wrong == []
 
@@ -205,8 +196,7 @@ def test_gp2_volumes_add_up_to_what_rds_documents(row: schema.Row):
         {
             stage.name: stage
             for stage in chain_of(
-                Instance(engine=engine_of(row), storage=Storage(kind="gp2", size_gib=size)),
-                catalog(),
+                Instance(engine=engine_of(row), storage=Storage(kind="gp2", size_gib=size)), catalog()
             )
         }
         for size in (row["size_gib_min"], row["size_gib_max"])
@@ -233,10 +223,7 @@ def gp3_rows() -> list[schema.Row]:
 def test_gp3_volumes_include_what_rds_documents(row: schema.Row):
     """What each gp3 volume includes, times the striping rule, gives the numbers of the RDS table."""
     storage = Storage(kind="gp3", size_gib=row["size_gib_min"])
-    stages = {
-        stage.name: stage
-        for stage in chain_of(Instance(engine=engine_of(row), storage=storage), catalog())
-    }
+    stages = {stage.name: stage for stage in chain_of(Instance(engine=engine_of(row), storage=storage), catalog())}
     included = [
         stages["volume_iops"].baseline * stages["volume_iops"].stripes,
         stages["volume_throughput"].baseline * stages["volume_throughput"].stripes / 2**20,
@@ -246,18 +233,14 @@ def test_gp3_volumes_include_what_rds_documents(row: schema.Row):
 
 
 def engine_of(row: schema.Row) -> str:
-    return {"oracle": "oracle-ee", "sqlserver": "sqlserver-se", "db2": "db2-se"}.get(
-        row["engine"], row["engine"]
-    )
+    return {"oracle": "oracle-ee", "sqlserver": "sqlserver-se", "db2": "db2-se"}.get(row["engine"], row["engine"])
 
 
 def test_weak_prices_stay_marked():
     """A price from a weak source says so."""
     kinds = {row["id"]: row["kind"] for row in catalog().rows(schema.SOURCES)}
     wrong = [
-        row["item"]
-        for row in catalog().rows(schema.STORAGE_PRICES)
-        if (kinds[row["source"]] == "weak") != row["weak"]
+        row["item"] for row in catalog().rows(schema.STORAGE_PRICES) if (kinds[row["source"]] == "weak") != row["weak"]
     ]
 
     assert wrong == []
@@ -273,8 +256,7 @@ def test_a_defect_of_a_pooler_has_one_row_a_branch():
         if row["defect"].startswith("life_time_") and row["branch"] != "4.2"
     }
     earlier = {
-        branch: patch["life_time_under_serialize_accept", branch]
-        - patch["life_time_needs_node_0", branch]
+        branch: patch["life_time_under_serialize_accept", branch] - patch["life_time_needs_node_0", branch]
         for _, branch in patch
     }
 

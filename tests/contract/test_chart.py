@@ -50,9 +50,7 @@ def test_the_table_of_values_is_that_of_the_file(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
 
-    assert (FOLDER / "README.md").read_text(encoding="utf-8") == import_module(
-        "values_table"
-    ).readme()
+    assert (FOLDER / "README.md").read_text(encoding="utf-8") == import_module("values_table").readme()
 
 
 def test_versions_are_those_of_plimsoll():

@@ -26,11 +26,7 @@ def shown(text: str) -> list[str]:
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     code += re.findall(r"`([^`\n]+)`", prose)
     parts = [part.strip() for line in code for part in re.split(r"\s\\?\|(?:\s|$)", line)]
-    return [
-        part
-        for part in parts
-        if part.startswith("plimsoll ") and not re.search(r"…|COMMAND --help", part)
-    ]
+    return [part for part in parts if part.startswith("plimsoll ") and not re.search(r"…|COMMAND --help", part)]
 
 
 def refusal(line: str) -> str:
@@ -66,9 +62,7 @@ def test_the_page_of_commands_shows_every_command():
     assert not absent
 
 
-@pytest.mark.parametrize(
-    "line", ["plimsoll plan rds:orders --nonsense", "plimsoll plann rds:orders"]
-)
+@pytest.mark.parametrize("line", ["plimsoll plan rds:orders --nonsense", "plimsoll plann rds:orders"])
 def test_a_wrong_command_is_found(line: str):
     """An option or a command that is not there is refused."""
     assert refusal(line)

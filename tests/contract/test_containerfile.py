@@ -10,9 +10,7 @@ TEXT = (ROOT / "Containerfile").read_text(encoding="utf-8")
 LINES = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", TEXT, flags=re.MULTILINE)).splitlines()
 INSTRUCTIONS = [tuple(line.split(maxsplit=1)) for line in LINES if line]
 SENT = {
-    line[1:]
-    for line in (ROOT / ".containerignore").read_text(encoding="utf-8").splitlines()
-    if line.startswith("!")
+    line[1:] for line in (ROOT / ".containerignore").read_text(encoding="utf-8").splitlines() if line.startswith("!")
 }
 
 
@@ -34,9 +32,7 @@ def test_images_have_a_version_a_digest_and_no_host():
 
 def test_what_is_copied_is_sent():
     """Each source is in the repository, and .containerignore lets it pass; nothing else is sent."""
-    copied = {
-        name for line in of("COPY") if not line.startswith("--from=") for name in line.split()[:-1]
-    }
+    copied = {name for line in of("COPY") if not line.startswith("--from=") for name in line.split()[:-1]}
 
     assert copied == SENT
     assert all((ROOT / name).exists() for name in copied)

@@ -12,9 +12,7 @@ from contract.tree import SRC, texts
 _ENTRIES = {"main", "_core"}
 
 _COMMENT = re.compile(r"//.*")
-_TESTS = re.compile(
-    r"^#\[cfg\(test\)\]\n(?:#\[path.*\n)?mod \w+ ?(?:;|\{\n.*?^\})\n", re.DOTALL | re.MULTILINE
-)
+_TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:#\[path.*\n)?mod \w+ ?(?:;|\{\n.*?^\})\n", re.DOTALL | re.MULTILINE)
 # rustfmt closes a block under the line that opens it, so no parser is needed.
 _TRAIT_IMPL = re.compile(r"^impl\b[^;{]*? for [^{]*\{\n.*?^\}\n", re.DOTALL | re.MULTILINE)
 _IMPORT = re.compile(r"\bcrate::(\w+|\{[^}]*\})")
@@ -77,8 +75,7 @@ def uncalled(sources: Iterable[str]) -> set[str]:
 
 def _arrows(sources: Mapping[str, str]) -> dict[str, set[str]]:
     return {
-        module: {name for found in _IMPORT.findall(text) for name in re.findall(r"\w+", found)}
-        - {module}
+        module: {name for found in _IMPORT.findall(text) for name in re.findall(r"\w+", found)} - {module}
         for module, text in sources.items()
     }
 

@@ -61,11 +61,7 @@ def test_variables_choose_a_data_source_and_an_instance(name):
     """`$datasource` comes first; the others ask it again when the range of time changes."""
     first, *others = variables(dashboard(name)).values()
 
-    assert (first["name"], first["type"], first["query"]) == (
-        "datasource",
-        "datasource",
-        "prometheus",
-    )
+    assert (first["name"], first["type"], first["query"]) == ("datasource", "datasource", "prometheus")
     assert [one["name"] for one in others][:3] == ["account", "region", "instance"]
     for one in others:
         assert one["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
@@ -114,11 +110,6 @@ def test_queries_choose_by_variables_and_rate_counters(name):
 
 def test_every_metric_is_shown():
     """No dashboard names a metric that the watch does not have, and each of its metrics is somewhere."""
-    shown = {
-        metric
-        for name in NAMES
-        for _, expr in exprs(dashboard(name))
-        for metric in METRIC.findall(expr)
-    }
+    shown = {metric for name in NAMES for _, expr in exprs(dashboard(name)) for metric in METRIC.findall(expr)}
 
     assert shown == KNOWN - UNSHOWN

@@ -122,9 +122,7 @@ def test_a_unit_that_is_gone_is_dropped(tree: Path):
     [("", True, True), ("<skipped/>", True, True), ("<failure/>", False, False)],
     ids=["passed", "void", "failed"],
 )
-def test_only_a_file_whose_tests_passed_is_kept(
-    tree: Path, outcome: str, is_good: bool, passes: bool
-):
+def test_only_a_file_whose_tests_passed_is_kept(tree: Path, outcome: str, is_good: bool, passes: bool):
     """One with a void test is not kept, and fails nothing."""
     (tree / ".ci/slowest").write_text("#!/bin/sh\n")
     (tree / ".ci/slowest").chmod(0o755)
@@ -139,20 +137,15 @@ def test_only_a_file_whose_tests_passed_is_kept(
     deep.step = step
 
     assert passes == deep.run("live", only_changed=False)
-    assert {"tests/live/test_watch.py"} | (
-        {"tests/live/test_load.py"} if not outcome else set()
-    ) == set(deep.kept()["live"])
+    assert {"tests/live/test_watch.py"} | ({"tests/live/test_load.py"} if not outcome else set()) == set(
+        deep.kept()["live"]
+    )
 
 
 def test_every_live_test_belongs_to_a_target():
     """By the markers that the targets select."""
     deep = deep_in(ROOT)
-    chosen = {
-        file
-        for name, target in deep.TARGETS.items()
-        if target.runs
-        for file in deep.files_for(name)
-    }
+    chosen = {file for name, target in deep.TARGETS.items() if target.runs for file in deep.files_for(name)}
     live = {
         str(path.relative_to(ROOT))
         for path in files(".py")
@@ -176,11 +169,7 @@ def test_few_tests_may_run_again():
 
 def test_nothing_else_runs_again():
     """No marker, option or script but the list."""
-    allowed = {
-        "tests/conftest.py",
-        "tests/contract/test_deep.py",
-        "tests/contract/test_runs_again.py",
-    }
+    allowed = {"tests/conftest.py", "tests/contract/test_deep.py", "tests/contract/test_runs_again.py"}
     found = [
         name
         for path in files(".py", ".toml", ".sh", ".cfg", ".ini", "Makefile")

@@ -12,16 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from contract.documents import (
-    Command,
-    anchors,
-    blocks,
-    commands,
-    documents,
-    is_plimsoll,
-    links,
-    matches,
-)
+from contract.documents import Command, anchors, blocks, commands, documents, is_plimsoll, links, matches
 from contract.here import person, run_here
 from contract.tree import ROOT, texts
 from plimsoll import __version__
@@ -207,18 +198,12 @@ def test_glossary_words_mean_one_thing():
     glossary = ROOT / "docs" / "glossary.md"
     text = glossary.read_text(encoding="utf-8")
     words = [
-        word.strip().lower()
-        for bold in re.findall(r"^\*\*(.+?)\*\*", text, re.MULTILINE)
-        for word in bold.split(",")
+        word.strip().lower() for bold in re.findall(r"^\*\*(.+?)\*\*", text, re.MULTILINE) for word in bold.split(",")
     ]
     elsewhere = "\n".join(
-        content
-        for path, content in texts(".py", ".rs", ".md", ".toml")
-        if path != glossary.relative_to(ROOT)
+        content for path, content in texts(".py", ".rs", ".md", ".toml") if path != glossary.relative_to(ROOT)
     ).lower()
-    unused = [
-        word for word in words if not re.search(rf"\b{re.escape(word)}|{_as_name(word)}", elsewhere)
-    ]
+    unused = [word for word in words if not re.search(rf"\b{re.escape(word)}|{_as_name(word)}", elsewhere)]
 
     assert words
     assert len(set(words)) == len(words), f"explained twice: {sorted(words)}"

@@ -34,11 +34,7 @@ def test_no_help_names_a_path_below_docs():
     import typer
 
     command = typer.main.get_command(app)
-    found = [
-        f"{' '.join(names)}: {match[0]}"
-        for names, page in manual_pages(command)
-        for match in PATH.finditer(page)
-    ]
+    found = [f"{' '.join(names)}: {match[0]}" for names, page in manual_pages(command) for match in PATH.finditer(page)]
 
     assert not found, "\n".join(found)
 

@@ -15,9 +15,7 @@ from contract.tree import ROOT
 
 FOLDER = ROOT / "integrations/github-action"
 ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text(encoding="utf-8"))
-HOOKS: list[dict[str, str]] = yaml.safe_load(
-    (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-)
+HOOKS: list[dict[str, str]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 PLAN = ROOT / "examples/infrastructure/plan.json"
 
 
@@ -64,25 +62,15 @@ def test_a_finding_fails_the_job_and_leaves_a_report(tmp_path: Path):
     assert (1, "") == (result.returncode, result.stderr)
     assert "30,000 IOPS" in (tmp_path / "summary").read_text(encoding="utf-8")
     log = json.loads((tmp_path / "plimsoll.sarif").read_text(encoding="utf-8"))
-    uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"][
-        "uri"
-    ]
+    uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert "a%20b/my%20plan.json" == uri
     assert "sarif-file=plimsoll.sarif\nstatus=1\n" == (tmp_path / "output").read_text()
 
 
 def test_a_template_with_its_options(tmp_path: Path):
     """Region and parameters reach the check."""
-    (tmp_path / "template.yaml").write_bytes(
-        (ROOT / "examples/infrastructure/template.yaml").read_bytes()
-    )
-    result = run(
-        tmp_path,
-        TOOL="cloudformation",
-        FILES="template.yaml",
-        REGION="us-east-1",
-        PARAMETERS="Iops=12000\n",
-    )
+    (tmp_path / "template.yaml").write_bytes((ROOT / "examples/infrastructure/template.yaml").read_bytes())
+    result = run(tmp_path, TOOL="cloudformation", FILES="template.yaml", REGION="us-east-1", PARAMETERS="Iops=12000\n")
 
     assert 0 == result.returncode
     assert "Nothing found." in result.stdout
@@ -101,9 +89,7 @@ def commands_of(log: str) -> list[str]:
     """The commands that a runner takes from a log, as actions/runner does: none between stop and token."""
     found, token = [], None
     for line in log.splitlines():
-        match = re.match(r"\s*::([\w-]+)(?: [^:]*)?::(.*)", line) or re.search(
-            r"##\[([\w-]+)[^\]]*\](.*)", line
-        )
+        match = re.match(r"\s*::([\w-]+)(?: [^:]*)?::(.*)", line) or re.search(r"##\[([\w-]+)[^\]]*\](.*)", line)
         if match is None:
             continue
         if token is not None:
@@ -121,13 +107,7 @@ def commands_of(log: str) -> list[str]:
     "the runner takes no command from the report: it is between `::stop-commands::` and a random token",
 )
 @pytest.mark.parametrize(
-    "name",
-    [
-        "\n::error::pwned",
-        "a ##[error]pwned",
-        "x" * 70 + " ::add-mask::pwned",
-        "\n  ::set-env name=A::b",
-    ],
+    "name", ["\n::error::pwned", "a ##[error]pwned", "x" * 70 + " ::add-mask::pwned", "\n  ::set-env name=A::b"]
 )
 @pytest.mark.parametrize("is_readable", [True, False])
 def test_a_name_cannot_be_a_command_of_the_runner(tmp_path: Path, name: str, is_readable: bool):

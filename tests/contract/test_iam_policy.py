@@ -35,11 +35,7 @@ def statements() -> list[dict[str, Any]]:
 
 def allowed() -> list[tuple[str, str]]:
     """Every action of the policy with the resource it is allowed on."""
-    return [
-        (action, statement["Resource"])
-        for statement in statements()
-        for action in statement["Action"]
-    ]
+    return [(action, statement["Resource"]) for statement in statements() for action in statement["Action"]]
 
 
 def test_it_is_a_policy_that_only_allows():

@@ -37,8 +37,7 @@ def test_the_schema_file_is_current(name):
 
 
 @pytest.mark.parametrize(
-    ("page", "start"),
-    [("", "# T as JSON\n\n<!-- "), ("# A form\n\nWords.\n", "# A form\n\nWords.\n\n<!-- ")],
+    ("page", "start"), [("", "# T as JSON\n\n<!-- "), ("# A form\n\nWords.\n", "# A form\n\nWords.\n\n<!-- ")]
 )
 def test_a_page_without_the_mark_gets_it(page, start):
     """A new form needs no page that is prepared by hand; its second run changes nothing."""
@@ -112,9 +111,7 @@ def test_every_field_is_explained(name):
     objects = {name: SCHEMAS[name], **SCHEMAS[name]["$defs"]}
     rules = {f"{o}.{f}": rule for o, of in objects.items() for f, rule in of["properties"].items()}
 
-    assert [] == [
-        at for at, rule in (objects | rules).items() if not rule["description"].endswith(".")
-    ]
+    assert [] == [at for at, rule in (objects | rules).items() if not rule["description"].endswith(".")]
 
 
 def test_the_kinds_of_caveat_are_those_that_are_given():

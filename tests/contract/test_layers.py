@@ -12,9 +12,7 @@ import pytest
 from contract.tree import ROOT
 
 LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(cache_dir=None, no_logo=True))"
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-    "importlinter"
-]["contracts"]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
 
 # What a module of a skeleton imports: one violation, at least, of each contract.
 VIOLATIONS = [

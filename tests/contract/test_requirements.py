@@ -14,11 +14,7 @@ def test_checks_run_with_the_versions_that_users_get():
     """Every package of `make run` has the same version in the packages of `make test`."""
     given, checked = pins("run"), pins("dev")
     assert given
-    assert {} == {
-        name: (version, checked.get(name))
-        for name, version in given.items()
-        if checked.get(name) != version
-    }
+    assert {} == {name: (version, checked.get(name)) for name, version in given.items() if checked.get(name) != version}
 
 
 def test_spark_is_tested_with_the_versions_that_users_get():

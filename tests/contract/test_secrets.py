@@ -135,27 +135,16 @@ def of_aws() -> Iterator[Command]:
     yield Command(arguments=("diagnose", "rds:*", *WINDOW, "--format", "json", "--html", "f.html"))
     yield Command(arguments=("compare", rds, *WINDOW, "--at", moment(END_S - 3 * HOUR_S)))
     of_file = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_SESSION_TOKEN": ""}
-    yield Command(
-        arguments=("record", rds, *WINDOW, "--profile", "planted", "-o", "s.json.gz"),
-        variables=of_file,
-    )
+    yield Command(arguments=("record", rds, *WINDOW, "--profile", "planted", "-o", "s.json.gz"), variables=of_file)
     for fault in (quoting, unknown_code):
         rule = Rule(fault=fault)
         yield Command(arguments=("diagnose", rds, *WINDOW), rules=(rule,), ends=FAILS)
     yield Command(
-        arguments=("diagnose", rds, "--profile", "planted"),
-        credentials=BROKEN_CREDENTIALS,
-        is_program=True,
-        ends=FAILS,
+        arguments=("diagnose", rds, "--profile", "planted"), credentials=BROKEN_CREDENTIALS, is_program=True, ends=FAILS
     )
-    for variable, password in (
-        ("AWS_ENDPOINT_URL", ENDPOINT_PASSWORD),
-        ("HTTP_PROXY", PROXY_PASSWORD),
-    ):
+    for variable, password in (("AWS_ENDPOINT_URL", ENDPOINT_PASSWORD), ("HTTP_PROXY", PROXY_PASSWORD)):
         address = f"http://{USER}:{password}@{NOWHERE}"
-        yield Command(
-            arguments=("diagnose", rds, *WINDOW), variables={variable: address}, ends=FAILS
-        )
+        yield Command(arguments=("diagnose", rds, *WINDOW), variables={variable: address}, ends=FAILS)
 
 
 def of_prometheus(place: Place) -> Iterator[Command]:
@@ -166,13 +155,10 @@ def of_prometheus(place: Place) -> Iterator[Command]:
     yield Command(arguments=(*asked, "--html", "p.html"), ends=frozenset({0, 1, 2}))
     yield Command(arguments=(*asked, "--format", "json"), ends=frozenset({0, 1, 2}))
     yield Command(
-        arguments=("record", f"prom:http://{place.prometheus}", *header, *WINDOW, "-o", "p.json"),
-        variables=by_token,
+        arguments=("record", f"prom:http://{place.prometheus}", *header, *WINDOW, "-o", "p.json"), variables=by_token
     )
     for address in (place.quoting, NOWHERE):
-        yield Command(
-            arguments=("diagnose", f"prom:http://{IN_URL}@{address}", *header, *WINDOW), ends=FAILS
-        )
+        yield Command(arguments=("diagnose", f"prom:http://{IN_URL}@{address}", *header, *WINDOW), ends=FAILS)
         yield Command(
             arguments=("record", f"prom:http://{address}", *header, *WINDOW, "-o", "p.json"),
             variables=by_token,
@@ -256,8 +242,7 @@ def forms_of(secret: str) -> set[bytes]:
 
 
 @pytest.mark.attack(
-    "A command gets passwords, keys and tokens in every possible way",
-    "no output, file or message contains one",
+    "A command gets passwords, keys and tokens in every possible way", "no output, file or message contains one"
 )
 def test_no_output_holds_a_secret(place: Place):
     """Of none of the runs does any stream or file hold any form of any secret; each ends as it should."""
@@ -286,6 +271,4 @@ def test_the_search_finds_what_is_there():
     """A secret is found as it is, percent-encoded and as basic authentication writes it."""
     header = base64.b64encode(f"{USER}:{URL_PASSWORD}".encode())
 
-    assert {URL_PASSWORD.encode(), quote(URL_PASSWORD, safe="").encode(), header} <= forms_of(
-        URL_PASSWORD
-    )
+    assert {URL_PASSWORD.encode(), quote(URL_PASSWORD, safe="").encode(), header} <= forms_of(URL_PASSWORD)

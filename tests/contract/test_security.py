@@ -24,9 +24,7 @@ NAMES = re.compile(r"\bpg_catalog\.(pg_\w+)|\b(pg_stat_statements(?:_info)?)\b")
 
 def section(title: str) -> str:
     """What stands below a heading, up to the next one of its level or a higher one."""
-    found = re.search(
-        rf"^(##+) {re.escape(title)}\n(.*?)(?=^##? |^\1 |\Z)", TEXT, re.MULTILINE | re.DOTALL
-    )
+    found = re.search(rf"^(##+) {re.escape(title)}\n(.*?)(?=^##? |^\1 |\Z)", TEXT, re.MULTILINE | re.DOTALL)
     assert found, f"SECURITY.md has no heading '{title}'"
     return found[2]
 
@@ -48,9 +46,7 @@ def test_the_table_of_terms_is_made_of_the_code():
 
 def test_the_patience_of_long_waits_is_that_of_the_code():
     """After which a wait asks whether the server answers at all."""
-    assert f"after {PATIENCE_S:g} s, and every {PATIENCE_S:g} s again" in " ".join(
-        section("Terms").split()
-    )
+    assert f"after {PATIENCE_S:g} s, and every {PATIENCE_S:g} s again" in " ".join(section("Terms").split())
 
 
 def test_the_table_of_the_hostile_database_is_made_of_its_test():
@@ -96,9 +92,7 @@ def test_numbers_of_statements_that_people_name_are_those_of_the_code():
 
 def promises() -> list[tuple[str, str, str]]:
     """Promise, name of its test and file, as the table has them."""
-    return re.findall(
-        r"^\| (.+?) \| \[([\w ]+)\]\((tests/[\w/]+\.py)\) \|$", section("Promises"), re.MULTILINE
-    )
+    return re.findall(r"^\| (.+?) \| \[([\w ]+)\]\((tests/[\w/]+\.py)\) \|$", section("Promises"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(("promise", "test", "path"), promises())

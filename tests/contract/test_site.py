@@ -39,9 +39,7 @@ def test_every_page_is_in_the_navigation_once():
     listed = []
     for entry in nav:
         for target in entry.values():
-            listed += (
-                [target] if isinstance(target, str) else [p for e in target for p in e.values()]
-            )
+            listed += [target] if isinstance(target, str) else [p for e in target for p in e.values()]
 
     assert sorted(listed) == sorted([*pages, "gallery.md"])
     labels = [label for entry in nav for label in entry]
@@ -112,6 +110,4 @@ def test_the_check_reads_style_sheets_and_refuses_an_empty_site(tmp_path: Path):
     (tmp_path / "index.html").write_text("x")
     (tmp_path / "a.css").write_text("@import 'https://fonts.example/a';")
 
-    assert list(wrong_links(tmp_path)) == [
-        "a.css: 'https://fonts.example/a' is loaded from another host"
-    ]
+    assert list(wrong_links(tmp_path)) == ["a.css: 'https://fonts.example/a' is loaded from another host"]

@@ -38,10 +38,7 @@ def logs(tmp_path: Path) -> Path:
 def printed(logs: Path) -> list[str]:
     """What is printed about a folder of logs, by lines without their blanks at both ends."""
     done = subprocess.run(
-        [sys.executable, ROOT / ".ci" / "slowest", *sorted(logs.iterdir())],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, ROOT / ".ci" / "slowest", *sorted(logs.iterdir())], capture_output=True, text=True, check=True
     )
     return [line.strip() for line in done.stdout.splitlines()]
 

@@ -25,9 +25,7 @@ OWN_FILES = {
 # Files that connect without `open_session`, besides OWN_SERVERS.
 CONNECTS = {
     SESSION: "open_session itself",
-    Path(
-        "sources/postgres/refusal_code.py"
-    ): "attempts the refused connection again; sends nothing",
+    Path("sources/postgres/refusal_code.py"): "attempts the refused connection again; sends nothing",
 }
 
 NEWEST = 180_000
@@ -47,9 +45,7 @@ BEGINS = re.compile(
     re.VERBOSE,
 )
 # A piece of one, wherever it stands.
-PIECE = re.compile(
-    r"\bpg_catalog\.\w|^\s*(?:order by|group by|union all|left join|select)\s+[\w{(.]"
-)
+PIECE = re.compile(r"\bpg_catalog\.\w|^\s*(?:order by|group by|union all|left join|select)\s+[\w{(.]")
 # A call of a function, and a cast, that the search_path would resolve.
 CALL = re.compile(r"""(?<![\w.{}%"'])([a-z_]\w*)\s?\(""")
 CAST = re.compile(r"::\s*(?!pg_catalog\.)([a-z_]\w*)")
@@ -96,9 +92,7 @@ SYNTAX = {
     "conflict",
 }
 TYPES = {"bigint", "int", "double", "boolean", "numeric", "real", "interval"}
-CONNECTING = re.compile(
-    r"(?:psycopg\.)?(?:(?:Async)?Connection\.|Session\.)?connect|(?:\w+\.)*PGconn\.connect\w*"
-)
+CONNECTING = re.compile(r"(?:psycopg\.)?(?:(?:Async)?Connection\.|Session\.)?connect|(?:\w+\.)*PGconn\.connect\w*")
 ASKS = {"execute", "executemany", "ask", "show"}
 
 
@@ -215,9 +209,7 @@ def test_settings_come_before_statements(one: Terms):
 
     word = "set" if one.is_of_session else "set local"
     guards = one.guards(NEWEST)
-    assert guards.startswith(
-        f"{word} search_path = pg_catalog, pg_temp; {word} row_security = off; "
-    )
+    assert guards.startswith(f"{word} search_path = pg_catalog, pg_temp; {word} row_security = off; ")
     for setting in ("statement_timeout", "lock_timeout", *terms.ANSWERS):
         assert f"; {word} {setting}" in guards
     assert "transaction_timeout = 0" in guards
@@ -227,9 +219,7 @@ def test_settings_come_before_statements(one: Terms):
 
 def test_whoever_only_reads_says_so():
     """A transaction that is called read only is begun as one, or is of a session whose transactions are."""
-    found = {
-        one.statements[0]: one.access.startswith("read only") for one in terms.ALL if one.begin
-    }
+    found = {one.statements[0]: one.access.startswith("read only") for one in terms.ALL if one.begin}
 
     assert found == {one.statements[0]: "read only" in one.begin for one in terms.ALL if one.begin}
     assert "set default_transaction_read_only = on" == sweep.READ_ONLY
@@ -286,10 +276,7 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             skipped |= {id(part) for part in node.values}
             yield (
                 node.lineno,
-                "".join(
-                    str(part.value) if isinstance(part, ast.Constant) else "{}"
-                    for part in node.values
-                ),
+                "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values),
             )
     for node in nodes(tree):
         if isinstance(node, ast.Constant) and id(node) not in skipped:

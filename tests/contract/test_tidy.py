@@ -52,21 +52,13 @@ def test_files_stay_small():
     """A file of code has at most 500 lines."""
     found = texts(".py", ".rs", ".sh", ".j2")
 
-    assert {} == {
-        str(path): lines for path, text in found if (lines := text.count("\n")) > FILE_LINES_MAX
-    }
+    assert {} == {str(path): lines for path, text in found if (lines := text.count("\n")) > FILE_LINES_MAX}
 
 
 def test_functions_fit_on_a_screen():
     """A function has at most 70 lines, its docstring not counted."""
-    python = [
-        (path, one.name, length(one)) for path, tree in python_files() for one in functions(tree)
-    ]
-    rust = [
-        (path, name, lines)
-        for path, text in texts(".rs")
-        for _, name, lines in rust_functions(text)
-    ]
+    python = [(path, one.name, length(one)) for path, tree in python_files() for one in functions(tree)]
+    rust = [(path, name, lines) for path, text in texts(".rs") for _, name, lines in rust_functions(text)]
 
     assert [] == [one for one in [*python, *rust] if one[2] > FUNCTION_LINES_MAX]
 

@@ -72,23 +72,16 @@ def test_no_class_or_module_is_named_after_a_mood():
     """A class or a module is met far from where its docstring stands."""
     named = [(path, path.stem) for path, _ in python_files(SRC)]
     named += [
-        (path, node.name)
-        for path, tree in python_files(SRC)
-        for node in nodes(tree)
-        if isinstance(node, ast.ClassDef)
+        (path, node.name) for path, tree in python_files(SRC) for node in nodes(tree) if isinstance(node, ast.ClassDef)
     ]
     words = [(path, re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)) for path, name in named]
 
-    assert [] == [
-        (p, found) for p, found in words if any(MOODS.fullmatch(w.lower()) for w in found)
-    ]
+    assert [] == [(p, found) for p, found in words if any(MOODS.fullmatch(w.lower()) for w in found)]
 
 
 def test_the_pattern_finds_what_it_is_for():
     """Words are found in any case and at the end of a sentence; names that stay are not."""
-    assert [
-        hit[0] for hit in PATTERN.finditer("Refuted by: x. Formerly pegged, unmended. Told")
-    ] == [*("Refuted by", "Formerly", "pegged", "unmended", "Told")]
-    assert not PATTERN.search(
-        "former_phase performer transformer pgpool-unmended recommended besides"
-    )
+    assert [hit[0] for hit in PATTERN.finditer("Refuted by: x. Formerly pegged, unmended. Told")] == [
+        *("Refuted by", "Formerly", "pegged", "unmended", "Told")
+    ]
+    assert not PATTERN.search("former_phase performer transformer pgpool-unmended recommended besides")

@@ -44,9 +44,7 @@ def test_one_action_has_one_version():
     assert len(used) == len({one.split("@")[0] for one in used})
 
 
-LOCKS = re.compile(
-    r"(.*/)?(Cargo\.lock|package-lock\.json|pom\.xml|go\.sum|requirements/[\w.-]+\.txt|locks/[\w.-]+)"
-)
+LOCKS = re.compile(r"(.*/)?(Cargo\.lock|package-lock\.json|pom\.xml|go\.sum|requirements/[\w.-]+\.txt|locks/[\w.-]+)")
 
 
 def test_every_locked_list_is_audited_or_named():
@@ -56,10 +54,7 @@ def test_every_locked_list_is_audited_or_named():
     ).stdout.splitlines()
     locks = {name for name in tracked if LOCKS.fullmatch(name)}
     jobs = workflow("advisories.yml")["jobs"]
-    rust = {
-        name.replace("Cargo.toml", "Cargo.lock")
-        for name in jobs["rust"]["strategy"]["matrix"]["manifest"]
-    }
+    rust = {name.replace("Cargo.toml", "Cargo.lock") for name in jobs["rust"]["strategy"]["matrix"]["manifest"]}
     audited = rust | set(jobs["python"]["strategy"]["matrix"]["list"])
     text = (FOLDER / "advisories.yml").read_text(encoding="utf-8")
     left = locks - audited
@@ -112,9 +107,7 @@ def test_every_deep_check_is_a_job():
 
     program = (ROOT / ".ci/deep").read_text(encoding="utf-8")
     assert targets[1].split() == re.findall(r'^    "(\w+)": Target\(', program, re.MULTILINE)
-    assert (
-        targets[1].split() == workflow("check.yml")["jobs"]["deep"]["strategy"]["matrix"]["target"]
-    )
+    assert targets[1].split() == workflow("check.yml")["jobs"]["deep"]["strategy"]["matrix"]["target"]
 
 
 def test_the_release_builds_what_its_description_says():

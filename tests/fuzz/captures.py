@@ -26,10 +26,7 @@ def samples(day: Made) -> list[dict[str, float]]:
         "queue": day.values["DiskQueueDepth"],
         "cpu": day.values["CPUUtilization"],
     }
-    return [
-        {name: round(float(values[at]), 2) for name, values in columns.items()}
-        for at in range(day.time_s.size)
-    ]
+    return [{name: round(float(values[at]), 2) for name, values in columns.items()} for at in range(day.time_s.size)]
 
 
 def iostat_text(day: Made) -> bytes:
@@ -68,8 +65,7 @@ def sar_text(day: Made) -> bytes:
     clock = [datetime.fromtimestamp(t, UTC).strftime("%H:%M:%S") for t in [day.time_s[0], *ends]]
     rows = list(zip(clock[1:], samples(day), strict=True))
     disks = [
-        f"{at} nvme1n1 {s['r'] + s['w']:.2f} {s['rkB']} {s['wkB']} 0.00 64.00 {s['queue']} "
-        f"{s['r_ms']} 50.00"
+        f"{at} nvme1n1 {s['r'] + s['w']:.2f} {s['rkB']} {s['wkB']} 0.00 64.00 {s['queue']} {s['r_ms']} 50.00"
         for at, s in rows
     ]
     cpu = [f"{at} all {s['cpu']} 0.00 0.00 0.00 0.00 {100 - s['cpu']:.2f}" for at, s in rows]

@@ -63,9 +63,7 @@ def made(count: int = 240, *, seed: int = 1, step_s: int = 60, names=NAMES) -> M
     """`count` samples of each metric; numbers have six digits, as CloudWatch's averages do."""
     rng = np.random.default_rng(seed)
     time_s = START_S + step_s * np.arange(count)
-    values = {
-        name: np.round(rng.uniform(0.1, 0.9, count) * _SIZES[UNITS[name]], 6) for name in names
-    }
+    values = {name: np.round(rng.uniform(0.1, 0.9, count) * _SIZES[UNITS[name]], 6) for name in names}
     return Made(time_s, values, step_s)
 
 
@@ -330,14 +328,7 @@ def enhanced_document(end_s: int, seed: int = 0, *, volumes: int = 4) -> dict:
         "network": [{"interface": "eth0", "rx": 120_500.25, "tx": 880_400.75}],
         "diskIO": [device("rdsdev"), device("filesystem")],
         "physicalDeviceIO": [device(f"nvme{n + 1}n1") for n in range(volumes)],
-        "fileSys": [
-            {
-                "name": "rdsfilesys",
-                "mountPoint": "/rdsdbdata",
-                "total": 41_086_436,
-                "used": 2_384_592,
-            }
-        ],
+        "fileSys": [{"name": "rdsfilesys", "mountPoint": "/rdsdbdata", "total": 41_086_436, "used": 2_384_592}],
         "processList": [{"name": "postgres", "id": 1261, "rss": 81_896, "vmlimit": "unlimited"}],
     }
 

@@ -400,6 +400,4 @@ def _folders(folder: Path) -> list[Mutant]:
             "c.json": corpus.request(corpus.made(20), identifier="other"),
         },
     }
-    return [
-        Mutant(name, corpus.write(folder / "folders" / name, files)) for name, files in made.items()
-    ]
+    return [Mutant(name, corpus.write(folder / "folders" / name, files)) for name, files in made.items()]

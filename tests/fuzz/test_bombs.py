@@ -20,8 +20,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "brackets.json": lambda: b'{"MetricDataResults":[' + b"{}," * 6_000_000 + b"{}]}",
     "values.json": lambda: b'{"MetricDataResults":[' + b"0," * 26_000_000 + b"0]}",
     "lines.jsonl": lambda: (
-        b'{"metric_name": "ReadIOPS", "value": {"sum": 1, "count": 1}, "timestamp": 1}\n' * 2
-        + b"x\n" * 6_000_000
+        b'{"metric_name": "ReadIOPS", "value": {"sum": 1, "count": 1}, "timestamp": 1}\n' * 2 + b"x\n" * 6_000_000
     ),
     "rows.csv": lambda: b"timestamp,ReadIOPS\n" + b"1,2\n" * 6_000_000,
 }
@@ -39,16 +38,12 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024)
 def measured(path: Path) -> tuple[int, str, float]:
     """Exit status of the command, what it said, and the most memory it or a child of it had."""
     command = [sys.executable, "-m", "plimsoll", "diagnose", str(path)]
-    ran = subprocess.run(
-        [sys.executable, "-I", "-c", MEASURE, *command], capture_output=True, text=True, check=True
-    )
+    ran = subprocess.run([sys.executable, "-I", "-c", MEASURE, *command], capture_output=True, text=True, check=True)
     status, memory_bytes = ran.stdout.split()
     return int(status), ran.stderr, float(memory_bytes)
 
 
-@pytest.mark.attack(
-    "A small file unpacks to gigabytes", "one sentence, status 2, in bounded memory"
-)
+@pytest.mark.attack("A small file unpacks to gigabytes", "one sentence, status 2, in bounded memory")
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_one_sentence_in_bounded_memory(tmp_path, name):
     """Status 2, cause and hint, and never the gigabytes that the file would hold."""

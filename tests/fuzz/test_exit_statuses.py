@@ -22,16 +22,7 @@ from plimsoll.cli.main import main
 # docs/reference/exit-status.md; 130 is Ctrl-C, which nothing here sends.
 STATUSES = {0, 1, 2}
 FORMS = ("text", "json", "markdown")
-FLAGS = (
-    "--class",
-    "db.r5.2xlarge",
-    "--engine",
-    "postgres",
-    "--storage",
-    "gp2",
-    "--size-gib",
-    "1000",
-)
+FLAGS = ("--class", "db.r5.2xlarge", "--engine", "postgres", "--storage", "gp2", "--size-gib", "1000")
 _TRACE = re.compile(r"Traceback|^  File \"|This is a bug", re.MULTILINE)
 
 
@@ -50,11 +41,7 @@ def ran(*arguments: object) -> Ended:
     before = sys.argv
     sys.argv = ["plimsoll", *(str(a) for a in arguments)]
     try:
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            warnings.catch_warnings(),
-        ):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
             # The program shows none of them; test_cli_mutations.py has them as errors.
             warnings.simplefilter("ignore")
             main()
@@ -86,18 +73,7 @@ def complaint(ended: Ended, form: str) -> str:
 # --- odd values in every place of a sound export --------------------------------------------------------
 
 ODD_NUMBERS = (5e-324, 1e-310, 2.2250738585072014e-308, 0.0, 1e16, 1.7976931348623157e308, 1e-9)
-ODD_TEXTS = (
-    "\ud800x",
-    "\udfff",
-    "",
-    "\x00",
-    "a" * 100_000,
-    "\u202egpj",
-    "<b>&amp;",
-    "0",
-    "-1",
-    "NaN",
-)
+ODD_TEXTS = ("\ud800x", "\udfff", "", "\x00", "a" * 100_000, "\u202egpj", "<b>&amp;", "0", "-1", "NaN")
 
 
 def with_numbers(number: float) -> bytes:
@@ -125,10 +101,7 @@ def odd_exports() -> dict[str, dict[str, bytes]]:
     fields += ("AvailabilityZone", "InstanceCreateTime", "AllocatedStorage", "MultiAZ", "Iops")
     for text in ODD_TEXTS:
         for field in fields:
-            made[f"{field} {text[:9]!r}"] = {
-                "m.json": sound,
-                "i.json": corpus.described(**{field: text}),
-            }
+            made[f"{field} {text[:9]!r}"] = {"m.json": sound, "i.json": corpus.described(**{field: text})}
         label = corpus.metric_data(corpus.made(60), label=f"{text} ReadIOPS")
         made[f"label {text[:9]!r}"] = {"m.json": label, "i.json": corpus.described()}
         bare = json.dumps({"DBInstances": [text]}).encode()

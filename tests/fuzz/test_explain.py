@@ -34,42 +34,18 @@ LOG = b"""\
 """
 KEYS = (
     *("Plan", "Plans", "Node Type", "Join Type", "Strategy", "Relation Name", "Filter", "Sort Key"),
-    *(
-        "Actual Rows",
-        "Actual Loops",
-        "Actual Total Time",
-        "Shared Hit Blocks",
-        "Shared Read Blocks",
-    ),
+    *("Actual Rows", "Actual Loops", "Actual Total Time", "Shared Hit Blocks", "Shared Read Blocks"),
     *("Settings", "Query Identifier", "Planning Time", "Execution Time", "Subplan Name", "Alias"),
 )
 PIECES = st.sampled_from(
     [
-        *(
-            "select ",
-            "'",
-            '"',
-            "$$",
-            "$x$",
-            "/*",
-            "*/",
-            "--",
-            "\n",
-            ";",
-            "(",
-            ")",
-            "E'",
-            "\\",
-            "$1",
-        ),
+        *("select ", "'", '"', "$$", "$x$", "/*", "*/", "--", "\n", ";", "(", ")", "E'", "\\", "$1"),
         *("delete ", "with x as (", " for update", "1e5", "x", " ", ",", "u&'", "/*+ a */"),
     ]
 )
 trees = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6),
     max_leaves=20,
 )
 

@@ -18,16 +18,7 @@ from plimsoll.app.lake.files import content_of
 from plimsoll.errors import PlimsollError
 from plimsoll.sources.points.values import ReadTally
 from unit.sources.documents.test_stream_points import fast, slow_json, slow_otel
-from unit.sources.points.fleet_files import (
-    DIMENSIONS,
-    ROWS,
-    export,
-    firehose,
-    long_table,
-    matrix,
-    wide_table,
-    yace,
-)
+from unit.sources.points.fleet_files import DIMENSIONS, ROWS, export, firehose, long_table, matrix, wide_table, yace
 
 # A shared machine may be slow, so no example has a deadline.
 fuzzed = settings(deadline=None, max_examples=300)
@@ -37,11 +28,7 @@ MUTANTS = 150
 
 
 def parquet(form: str) -> bytes:
-    tables = {
-        "long": long_table,
-        "wide": wide_table,
-        "described": lambda: pa.Table.from_pylist(ROWS),
-    }
+    tables = {"long": long_table, "wide": wide_table, "described": lambda: pa.Table.from_pylist(ROWS)}
     table = firehose(DIMENSIONS[form], pa.int64()) if form in DIMENSIONS else tables[form]()
     content = io.BytesIO()
     pq.write_table(table, content)

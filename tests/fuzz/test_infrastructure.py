@@ -18,14 +18,11 @@ TEMPLATE = (ROOT / "examples/infrastructure/template.yaml").read_bytes()
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12)
 ANYTHING = st.recursive(
     SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
 VALUES = st.one_of(
-    ANYTHING,
-    st.sampled_from(["db.m5.large", "postgres", "gp3", "io1", "gp2", 500, "500", 12000, 1e12, -1]),
+    ANYTHING, st.sampled_from(["db.m5.large", "postgres", "gp3", "io1", "gp2", 500, "500", 12000, 1e12, -1])
 )
 NAMES = st.sampled_from(
     ["instance_class", "engine", "storage_type", "allocated_storage", "iops", "storage_throughput",
@@ -92,16 +89,8 @@ def test_any_values_in_a_plan(before: Any, after: Any, unknown: Any, sensitive: 
     judged("terraform", json.dumps(plan).encode())
 
 
-@given(
-    function=FUNCTIONS,
-    argument=ANYTHING,
-    parameters=ANYTHING,
-    conditions=ANYTHING,
-    mappings=ANYTHING,
-)
-def test_any_arguments_of_functions(
-    function: str, argument: Any, parameters: Any, conditions: Any, mappings: Any
-):
+@given(function=FUNCTIONS, argument=ANYTHING, parameters=ANYTHING, conditions=ANYTHING, mappings=ANYTHING)
+def test_any_arguments_of_functions(function: str, argument: Any, parameters: Any, conditions: Any, mappings: Any):
     """Functions with arguments of any form."""
     template = {
         "Parameters": parameters,

@@ -26,16 +26,7 @@ from plimsoll.watch.receivers.wording import text_of
 # Single surrogates are texts of Python, though not of UTF-8.
 ANY_CHARACTER = st.characters(exclude_categories=())
 SPECIAL = st.sampled_from(
-    [
-        "x" * 300,
-        "<!channel>",
-        "\r\nBcc: x@y.example\r\n",
-        "&lt;",
-        "]]>",
-        "\u202e",
-        "\0",
-        "=?utf-8?q?a=0d=0aBcc:_x@y?=",
-    ]
+    ["x" * 300, "<!channel>", "\r\nBcc: x@y.example\r\n", "&lt;", "]]>", "\u202e", "\0", "=?utf-8?q?a=0d=0aBcc:_x@y?="]
 )
 TEXTS = st.text(ANY_CHARACTER) | st.lists(st.text(ANY_CHARACTER) | SPECIAL).map("".join)
 LISTS = st.lists(SPECIAL | st.text(ANY_CHARACTER, max_size=20), max_size=12).map(tuple)
@@ -69,10 +60,7 @@ def test_slack_accepts_it_and_mentions_nobody(found):
     assert not re.search(r"&(?!amp;|lt;|gt;)", body["text"])
     # Outside our own dates and links, the marked texts have words of ours only.
     assert all(not set("<>|&") & set(re.sub(r"<[^<>]*>", "", text)) for text in marked)
-    assert all(
-        re.fullmatch(r"!date\^.*|https?://.*", b)
-        for b in re.findall(r"<([^|>]*)", " ".join(marked))
-    )
+    assert all(re.fullmatch(r"!date\^.*|https?://.*", b) for b in re.findall(r"<([^|>]*)", " ".join(marked)))
 
 
 @given(messages())

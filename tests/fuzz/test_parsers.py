@@ -40,9 +40,7 @@ scalars = (
     | st.integers()
     | st.floats()
     | st.text(max_size=12)
-    | st.sampled_from(
-        ["2021-03-08T10:14:00Z", "ReadIOPS", "orders-primary", "Average", "Percent", "Complete"]
-    )
+    | st.sampled_from(["2021-03-08T10:14:00Z", "ReadIOPS", "orders-primary", "Average", "Percent", "Complete"])
     | st.integers(1_615_000_000, 1_615_300_000)
 )
 
@@ -91,29 +89,10 @@ def check(answer: Snapshot | PlimsollError) -> None:
 
 
 METRIC_DATA = ("Id", "Label", "Timestamps", "Values", "StatusCode", "Messages", "Code", "Value")
-REQUEST = (
-    "Id",
-    "MetricStat",
-    "Metric",
-    "MetricName",
-    "Dimensions",
-    "Name",
-    "Value",
-    "Period",
-    "Stat",
-)
+REQUEST = ("Id", "MetricStat", "Metric", "MetricName", "Dimensions", "Name", "Value", "Period", "Stat")
 STATISTICS = ("Timestamp", "Average", "Sum", "SampleCount", "Maximum", "Unit")
 STREAM = ("metric_name", "timestamp", "value", "sum", "count", "dimensions", "unit", "region")
-OTEL = (
-    "resource",
-    "scopeMetrics",
-    "metrics",
-    "name",
-    "unit",
-    "summary",
-    "dataPoints",
-    "attributes",
-)
+OTEL = ("resource", "scopeMetrics", "metrics", "name", "unit", "summary", "dataPoints", "attributes")
 OTEL_POINT = ("startTimeUnixNano", "sum", "count", "attributes", "labels", "key", "value")
 ENHANCED = ("timestamp", "instanceID", "cpuUtilization", "total", "physicalDeviceIO", "readIOsPS")
 EVENTS = ("events", "logEvents", "message", "timestamp")
@@ -145,9 +124,7 @@ def test_request(queries):
 @given(points=st.lists(trees(STATISTICS), max_size=5) | trees(STATISTICS), label=scalars)
 def test_metric_statistics(points, label):
     document = {"Label": label, "Datapoints": points}
-    answered(
-        lambda r: cloudwatch_json.read_metric_statistics(document, r, where="'f'", folder=PATH)
-    )
+    answered(lambda r: cloudwatch_json.read_metric_statistics(document, r, where="'f'", folder=PATH))
 
 
 @fuzzed
@@ -236,12 +213,7 @@ def test_parquet_tables(data, at, name):
     instance=trees(("identifier", "storage", "db_class")),
 )
 def test_snapshots(series, instance):
-    document = {
-        "schema": "plimsoll.snapshot/1.3",
-        "instance": instance,
-        "source": "x",
-        "series": series,
-    }
+    document = {"schema": "plimsoll.snapshot/1.3", "instance": instance, "source": "x", "series": series}
     data = msgspec.json.encode(document)
     check(outcome(lambda: decode(data, PATH)))
 
@@ -263,18 +235,7 @@ def test_any_bytes(data):
     check(outcome(lambda: read_loaded(data, PATH)))
 
 
-CAPTURED = (
-    "timestamp",
-    "date",
-    "time",
-    "utc",
-    "interval",
-    "disk",
-    "disk-device",
-    "tps",
-    "rkB",
-    "io",
-)
+CAPTURED = ("timestamp", "date", "time", "utc", "interval", "disk", "disk-device", "tps", "rkB", "io")
 
 
 @fuzzed

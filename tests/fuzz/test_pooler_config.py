@@ -15,16 +15,10 @@ from plimsoll.model.lint import PoolerFindings
 from plimsoll.sources.pooler.config import read_pooler_config
 
 NAMES = sorted({row["setting"] for row in catalog().rows(schema.POOLER_DEFAULTS)})
-ROOMS = st.builds(
-    ServerRoom,
-    connection_max=st.none() | st.integers(1, 10_000),
-    reserved=st.integers(0, 100),
-)
+ROOMS = st.builds(ServerRoom, connection_max=st.none() | st.integers(1, 10_000), reserved=st.integers(0, 100))
 VALUES = st.one_of(
     st.integers(-5, 10**12).map(str),
-    st.sampled_from(
-        ["on", "off", "transaction", "statement", "5min", "''", "1e9", "9" * 500, "-1"]
-    ),
+    st.sampled_from(["on", "off", "transaction", "statement", "5min", "''", "1e9", "9" * 500, "-1"]),
     st.text(max_size=12),
 )
 SETTINGS = st.lists(st.tuples(st.sampled_from([*NAMES, "backend_hostname1"]), VALUES), max_size=12)

@@ -19,9 +19,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "search-service"
         ("search-service.yace.grafana.json", ["--format", "grafana", "--exporter", "yace"]),
     ],
 )
-def test_the_alarms_read_as_reviewed(
-    file: str, options: list[str], golden: Callable[[str, str], None]
-):
+def test_the_alarms_read_as_reviewed(file: str, options: list[str], golden: Callable[[str, str], None]):
     """The numbers, the lines and the queries."""
     result = CliRunner().invoke(app, ["alarm", str(EXAMPLE), *options])
 

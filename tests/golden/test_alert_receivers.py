@@ -43,17 +43,12 @@ def sent_by(recorder: Recorder, receiver: Receiver, message: Message, earlier: s
 
 KINDS: dict[str, Callable[[Recorder, str], str]] = {
     "alertmanager": lambda recorder, name: sent_by(
-        recorder,
-        AlertmanagerReceiver("team", [recorder.url], now=lambda: NOW_S),
-        MESSAGES[name],
-        EARLIER.get(name, ""),
+        recorder, AlertmanagerReceiver("team", [recorder.url], now=lambda: NOW_S), MESSAGES[name], EARLIER.get(name, "")
     ),
     "slack": lambda recorder, name: sent_by(
         recorder, SlackWebhook("team", Secret(f"{recorder.url}/services/x")), MESSAGES[name]
     ),
-    "webhook": lambda recorder, name: sent_by(
-        recorder, Webhook("team", Secret(recorder.url)), MESSAGES[name]
-    ),
+    "webhook": lambda recorder, name: sent_by(recorder, Webhook("team", Secret(recorder.url)), MESSAGES[name]),
 }
 
 
@@ -91,9 +86,7 @@ def test_the_text_for_apprise(golden, recorder, name):
     receiver = AppriseReceiver("team", Secret(f"json://{recorder.url[7:]}"))
     found = json.loads(sent_by(recorder, receiver, MESSAGES[name]))
 
-    golden(
-        f"receivers/apprise/{name}.txt", f"{found['title']} [{found['type']}]\n\n{found['message']}"
-    )
+    golden(f"receivers/apprise/{name}.txt", f"{found['title']} [{found['type']}]\n\n{found['message']}")
 
 
 def test_the_requests_of_a_bot_for_a_transition(golden):

@@ -35,9 +35,7 @@ def judged(verdict: Verdict) -> Diagnosis:
     """A diagnosis without an interval, of which the CPU has the heaviest verdict."""
     found, _ = CASES["quiet"]()
     resources = tuple(
-        replace(r, verdict=verdict, peak=0.93, minutes_above_80=75.0)
-        if r.family is Family.CPU
-        else r
+        replace(r, verdict=verdict, peak=0.93, minutes_above_80=75.0) if r.family is Family.CPU else r
         for r in found.resources
     )
     return replace(found, verdict=verdict, resources=resources)
@@ -103,9 +101,7 @@ def test_now_is_said_of_the_end_of_the_data(name: str):
     text = text_of(name)
 
     assert ("Now         yes, up to" in text) == ("At a limit now" in text) == (name == "lasting")
-    assert ("no, ended" in text) == (
-        bool(found.intervals or found.waiting) and name != "lasting"
-    ), text
+    assert ("no, ended" in text) == (bool(found.intervals or found.waiting) and name != "lasting"), text
 
 
 @settings(max_examples=30)

@@ -81,9 +81,7 @@ def test_the_script_reproduces_the_committed_snapshot(monkeypatch: pytest.Monkey
 
 def sequel() -> ModuleType:
     """The script that makes the example after the change."""
-    spec = importlib.util.spec_from_file_location(
-        "reconstruct_after", EXAMPLES / "reconstruct_after.py"
-    )
+    spec = importlib.util.spec_from_file_location("reconstruct_after", EXAMPLES / "reconstruct_after.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

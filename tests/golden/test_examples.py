@@ -111,11 +111,7 @@ def test_search_service_is_neither_iops_nor_the_volume():
     ruled_out = {out.ceiling.family for i in pegged for out in i.ruled_out}
     verdicts = {resource.family: resource.verdict for resource in diagnosis.resources}
 
-    assert {
-        Family.INSTANCE_EBS_IOPS,
-        Family.VOLUME_IOPS,
-        Family.VOLUME_THROUGHPUT,
-    } <= ruled_out
+    assert {Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS, Family.VOLUME_THROUGHPUT} <= ruled_out
     assert {Dimension.THROUGHPUT} == {i.dimension for i in diagnosis.intervals}
     assert Verdict.SLACK == verdicts[Family.VOLUME_IOPS]
     assert Verdict.SLACK == verdicts[Family.VOLUME_THROUGHPUT]

@@ -11,11 +11,7 @@ from contract.tree import ROOT
 
 def lint(*options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "plimsoll", "lint", *options],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "plimsoll", "lint", *options], cwd=ROOT, capture_output=True, text=True, check=False
     )
 
 

@@ -66,9 +66,7 @@ def rehearsals() -> dict[str, str]:
             "in time": loaded(fits=True, whole=within),
             "bounds on both sides": loaded(fits=None, whole=within),
             "bounds alone": loaded(seconds=Span(low=60.0, likely=None, high=120.0)),
-            "bounds that read alike": loaded(
-                seconds=Span(low=4.01, likely=None, high=4.02), whole={"classes": ()}
-            ),
+            "bounds that read alike": loaded(seconds=Span(low=4.01, likely=None, high=4.02), whole={"classes": ()}),
             "sample too small": loaded(seconds=nothing, whole={"input_bytes": 17.0}),
             "for ever": loaded(seconds=endless, end_per_s=0.0),
             "the load itself decides": loaded(binding=None, end_per_s=5e6),
@@ -135,11 +133,7 @@ def played() -> dict[str, str]:
     experiment, phase = experiments.experiment, experiments.phase
     wrong = replace(experiments.RIGHT, found="unknown", is_right=False)
     load = replace(
-        experiments.NOTHING,
-        loading_minutes=9.0,
-        refresh_minutes=41.0,
-        jobs_minutes=50.0,
-        byte_balance_min=0.0,
+        experiments.NOTHING, loading_minutes=9.0, refresh_minutes=41.0, jobs_minutes=50.0, byte_balance_min=0.0
     )
     found = texts(
         {
@@ -152,13 +146,7 @@ def played() -> dict[str, str]:
         }
     )
     progress = ExperimentProgress(
-        title="Load grows",
-        number=2,
-        count=7,
-        scale=20.0,
-        storage=PROGRESS,
-        lag=1234.0,
-        response_s=0.0312,
+        title="Load grows", number=2, count=7, scale=20.0, storage=PROGRESS, lag=1234.0, response_s=0.0312
     )
     shown = {
         f"progress: {name}": "\n".join([*experiment_lines(one), experiment_line(one)])
@@ -181,13 +169,7 @@ def lab_runs() -> dict[str, str]:
             "nothing in the way": replace(PROGRESS, stages=(OPS,)),
         }.items()
     }
-    claim = WrongClaim(
-        name="volume_iops",
-        phase=Phase.FIXED,
-        dimension=Dimension.IOPS,
-        level=2990,
-        seconds=600,
-    )
+    claim = WrongClaim(name="volume_iops", phase=Phase.FIXED, dimension=Dimension.IOPS, level=2990, seconds=600)
     missed = replace(BASELINE, found_level=None, found_s=None)
     truths = {
         "agrees": TRUTH,

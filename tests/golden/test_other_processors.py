@@ -51,10 +51,7 @@ def test_the_features_are_really_off():
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    "tests",
-    ["test_examples.py", "test_comparisons.py", "test_plans.py", "test_who_does_it.py"],
-)
+@pytest.mark.parametrize("tests", ["test_examples.py", "test_comparisons.py", "test_plans.py", "test_who_does_it.py"])
 def test_an_older_processor_gives_the_same_reports(tests: str):
     """Examples are reproduced and reports read the same where numpy has no vector instructions."""
     result = subprocess.run(

@@ -43,7 +43,4 @@ def test_a_mended_release_keeps_what_does_not_hang_on_it():
     """In 4.1.4 the timers work; ten clients a child are still few."""
     report = json.loads(lint("--version", "4.1.9", "--format", "json").stdout)
 
-    assert [finding["code"] for finding in report["findings"]] == [
-        "ChildrenShortLived",
-        "IdleLimitContradicts",
-    ]
+    assert [finding["code"] for finding in report["findings"]] == ["ChildrenShortLived", "IdleLimitContradicts"]

@@ -20,18 +20,10 @@ LOOSELY, EXACTLY = 0.1, 0.005
 
 
 @cache
-def planned(
-    name: str,
-    *,
-    allow: tuple[str, ...] = (),
-    keep_storage: bool = False,
-    allowed_ratio: float = 0.01,
-) -> Plan:
+def planned(name: str, *, allow: tuple[str, ...] = (), keep_storage: bool = False, allowed_ratio: float = 0.01) -> Plan:
     """The plan of an example."""
     snapshot = decode_snapshot((ROOT / "examples" / name / "snapshot.json").read_bytes())
-    constraints = PlanConstraints(
-        allow=allow, keep_storage=keep_storage, allowed_ratio=allowed_ratio
-    )
+    constraints = PlanConstraints(allow=allow, keep_storage=keep_storage, allowed_ratio=allowed_ratio)
     return plan_snapshot(diagnose_snapshot(snapshot), snapshot, constraints)
 
 
@@ -52,9 +44,7 @@ def published_class() -> Option:
 def shown_numbers(section: str, row: str) -> list[float]:
     """Return the numbers of a row's last column, without those in names of classes."""
     text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2]
-    (line,) = [
-        one for one in text.partition("\n## ")[0].splitlines() if one.startswith(f"| {row} |")
-    ]
+    (line,) = [one for one in text.partition("\n## ")[0].splitlines() if one.startswith(f"| {row} |")]
     cell = re.sub(r"db\.\S+", "", line.split("|")[3])
     return [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", cell)]
 
@@ -88,12 +78,7 @@ def restart() -> list[float]:
     ("section", "row", "predicted", "tolerance"),
     [
         (CLAIMS, "price", lambda: [float(faster().usd_per_day_more)], EXACTLY),
-        (
-            CLAIMS,
-            "sustained throughput",
-            lambda: [faster().effect.next_ceiling.value / 1e6],
-            EXACTLY,
-        ),
+        (CLAIMS, "sustained throughput", lambda: [faster().effect.next_ceiling.value / 1e6], EXACTLY),
         (CLAIMS, "time for the same work", same_work, EXACTLY),
         (CLAIMS, "latency", lambda: scaled(faster().effect.latency_s_mean, 1e3), LOOSELY),
         (SEARCH, "first move", restart, EXACTLY),
@@ -116,18 +101,11 @@ def restart() -> list[float]:
             ],
             LOOSELY,
         ),
-        (
-            SEARCH,
-            "what binds then",
-            lambda: [published_class().effect.next_ceiling.value],
-            EXACTLY,
-        ),
+        (SEARCH, "what binds then", lambda: [published_class().effect.next_ceiling.value], EXACTLY),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_page_shows_the_predictions(
-    section: str, row: str, predicted: Callable[[], list[float]], tolerance: float
-):
+def test_the_page_shows_the_predictions(section: str, row: str, predicted: Callable[[], list[float]], tolerance: float):
     """Every number of the column, prices and documented limits exactly, bands within a tenth."""
     assert predicted() == pytest.approx(shown_numbers(section, row), rel=tolerance)
 
@@ -138,11 +116,7 @@ def test_the_step_that_ended_the_first_incident_is_on_the_ladder():
     just before the ceiling held it, so the next size is enough in two of five cases at least.
     """
     plan = planned("search-service")
-    (step,) = [
-        rung
-        for rung in plan.ladder.rungs
-        if plan.options[rung.option].instance.db_class == "db.r5.4xlarge"
-    ]
+    (step,) = [rung for rung in plan.ladder.rungs if plan.options[rung.option].instance.db_class == "db.r5.4xlarge"]
 
     assert RungKind.SIZE_UP is step.kind
     assert step.chance >= 0.4

@@ -43,9 +43,7 @@ def headlines() -> dict[str, str]:
     still = tuple(replace(i, end_s=end_s) if i == last else i for i in found.intervals)
     burst = next(one for one in found.time_at if one != at)
     other = interval(end_s - 600, end_s, burst.ceiling, level=burst.level)
-    volume = replace(
-        at, family=Family.VOLUME_THROUGHPUT, phase=Phase.FIXED, ceiling=VOLUME_THROUGHPUT
-    )
+    volume = replace(at, family=Family.VOLUME_THROUGHPUT, phase=Phase.FIXED, ceiling=VOLUME_THROUGHPUT)
     level = replace(at, family=Family.UNKNOWN, level=185e6, ceiling=None)
     cpu = resource(Family.CPU, Verdict.BINDS, "CPU", CPU, 1.0, 1.0, 0.9, 600.0)
     waits = test_waiting.FOUND
@@ -123,9 +121,7 @@ def planned() -> dict[str, str]:
         "more demand": plans.quiet(growth=2.0),
         "the whole price is unknown": plans.claims(options=(plans.option(cost=bare),)),
         "no credit is spent": plans.claims(options=(full,)),
-        "how long it optimises is unknown": plans.claims(
-            options=(replace(plans.unsure(), disruption=longer),)
-        ),
+        "how long it optimises is unknown": plans.claims(options=(replace(plans.unsure(), disruption=longer),)),
         "work that is spread": plans.claims(options=(plans.free(),)),
         "old prices": plans.claims(prices_as_of="2025-10-15", are_prices_old=True),
     }
@@ -158,9 +154,7 @@ def sheets() -> dict[str, str]:
     """Limit sheets made by hand."""
 
     def lost(bought: float, burst: float, baseline: float) -> UnusableStorage:
-        return UnusableStorage(
-            family=Family.VOLUME_IOPS, unit="ops/s", bought=bought, burst=burst, baseline=baseline
-        )
+        return UnusableStorage(family=Family.VOLUME_IOPS, unit="ops/s", bought=bought, burst=burst, baseline=baseline)
 
     flat = (row(8, rate(24.576, 3000)), row(1024, rate(131.07, 125)))
     found = {
@@ -182,10 +176,7 @@ def waited() -> dict[str, str]:
     near = replace(calm, verdict=Verdict.NEAR, instance=replace(calm.instance, identifier="a-near"))
     fleets = {
         f"a fleet of {count}": overview_of(
-            [overview_row(one) for one in (near, found)[-count:]],
-            (),
-            window_s=found.window_s,
-            source="rds:*",
+            [overview_row(one) for one in (near, found)[-count:]], (), window_s=found.window_s, source="rds:*"
         )
         for count in (1, 2)
     }
@@ -207,12 +198,7 @@ def fleets() -> dict[str, str]:
     legacy = rows.LEGACY
     found = {
         f"{count} intervals, {'now' if is_now else 'over'}": rows.bound(
-            legacy.family,
-            legacy.phase,
-            212.5e6,
-            3600,
-            count=count,
-            ago_s=0 if is_now else 7200,
+            legacy.family, legacy.phase, 212.5e6, 3600, count=count, ago_s=0 if is_now else 7200
         )
         for count in (1, 3)
         for is_now in (False, True)
@@ -222,21 +208,14 @@ def fleets() -> dict[str, str]:
         {
             "at another limit now": alone(binding=legacy, now=rows.BURST),
             "the CPU": alone(nearest=cpu),
-            "near, and not to be judged": rows.fleet(
-                (replace(rows.UNKNOWN[0], nearest=close),), ()
-            ),
+            "near, and not to be judged": rows.fleet((replace(rows.UNKNOWN[0], nearest=close),), ()),
             "all simulated": rows.fleet(simulated, ()),
-            "stopped": rows.fleet(
-                rows.SLACK[:1], (), stopped="the security token expired. Log in again."
-            ),
+            "stopped": rows.fleet(rows.SLACK[:1], (), stopped="the security token expired. Log in again."),
             "at an unknown price": rows.fleet(rows.SLACK[:1], (), usd=None),
             "without an API": rows.fleet(rows.SLACK[:1], (), usage=None),
             "nobody": rows.fleet((), (), usage=None, usd=None, window_s=None),
         }
-        | {
-            name: alone(binding=at, now=at if name.endswith("now") else None)
-            for name, at in found.items()
-        }
+        | {name: alone(binding=at, now=at if name.endswith("now") else None) for name, at in found.items()}
     )
 
 

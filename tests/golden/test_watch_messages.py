@@ -11,9 +11,7 @@ def test_the_messages_read_as_reviewed(tmp_path: Path, golden: Callable[[str, st
     """Nearing, bound, no credits for an hour, and the end of both: each is what was reviewed."""
     book = Book()
     watched_incident.watched(
-        watched_incident.from_example(),
-        watched_incident.settings_of(tmp_path / "l.db", "http://x/"),
-        book,
+        watched_incident.from_example(), watched_incident.settings_of(tmp_path / "l.db", "http://x/"), book
     )
 
     assert [(m.rule, m.state.value) for m in book.got] == [

@@ -32,16 +32,9 @@ def report() -> Report:
 
 @pytest.mark.parametrize(
     ("form", "ending", "width"),
-    [
-        ("text", "80.txt", 80),
-        ("text", "120.txt", 120),
-        ("markdown", "md", None),
-        ("json", "json", None),
-    ],
+    [("text", "80.txt", 80), ("text", "120.txt", 120), ("markdown", "md", None), ("json", "json", None)],
 )
-def test_the_report_reads_as_reviewed(
-    form: Form, ending: str, width: int | None, golden: Callable[[str, str], None]
-):
+def test_the_report_reads_as_reviewed(form: Form, ending: str, width: int | None, golden: Callable[[str, str], None]):
     """Statements, users and hosts by their waiting for I/O, and each event with its I/O."""
     golden(f"who-does-it/report.{ending}", render(report(), form, width=width))
 

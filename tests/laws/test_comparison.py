@@ -49,15 +49,10 @@ def test_nothing_differs_from_itself(window):
 @given(situations.windows(), situations.windows())
 def test_sides_can_be_exchanged(first, second):
     """Exchanging the sides exchanges every number, negates every difference and turns the outcome."""
-    there, back = (
-        of(first.snapshot, second.snapshot),
-        of(second.snapshot, first.snapshot),
-    )
+    there, back = (of(first.snapshot, second.snapshot), of(second.snapshot, first.snapshot))
 
     assert OPPOSITE[there.outcome] is back.outcome
-    assert [(b.name, b.before, b.after) for b in there.bought] == [
-        (b.name, b.after, b.before) for b in back.bought
-    ]
+    assert [(b.name, b.before, b.after) for b in there.bought] == [(b.name, b.after, b.before) for b in back.bought]
     assert mirrored(there) == plain(back)
     for one, other in zip(there.quantities, back.quantities, strict=True):
         assert one.difference is None or one.difference == -(other.difference or 0.0)

@@ -17,9 +17,7 @@ from plimsoll.plan.judge.effect import judge
 
 LAWFUL = settings(max_examples=25, deadline=None, derandomize=True)
 CEILING = 100e6
-windows = st.tuples(
-    st.integers(0, 40), st.sampled_from([0.5, 1.1, 1.6, 3.0]), st.sampled_from([1.5, 4.0, 12.0])
-)
+windows = st.tuples(st.integers(0, 40), st.sampled_from([0.5, 1.1, 1.6, 3.0]), st.sampled_from([1.5, 4.0, 12.0]))
 
 
 @cache
@@ -88,11 +86,7 @@ def test_the_naive_replay_is_the_floor(case, factor: float):
     assume(all(abs(factor - min(level, 1.0)) > 0.01 for level in case[1:]))
     demand = demand_of(*case)
     naive = replay(
-        demand.served_ops_per_s,
-        demand.io_size_bytes,
-        step_s=demand.step_s,
-        chain=chain(factor),
-        carry=False,
+        demand.served_ops_per_s, demand.io_size_bytes, step_s=demand.step_s, chain=chain(factor), carry=False
     )
 
     floor = float(naive.throttled_ratio.sum()) * demand.step_s / 60

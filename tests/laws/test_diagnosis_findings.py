@@ -22,11 +22,7 @@ DOCUMENTED = tuple(
     for c in diagnose(Snapshot(instance=CAPPED, series={}, source=""), catalog()).ceilings
     if c.dimension != Dimension.AMOUNT
 )
-BASELINE = next(
-    c.value
-    for c in DOCUMENTED
-    if c.family == Family.INSTANCE_EBS_THROUGHPUT and c.phase == Phase.BASELINE
-)
+BASELINE = next(c.value for c in DOCUMENTED if c.family == Family.INSTANCE_EBS_THROUGHPUT and c.phase == Phase.BASELINE)
 
 
 def of(snapshot: Snapshot) -> Diagnosis:
@@ -47,9 +43,7 @@ def scaled(snapshot: Snapshot, factor: float) -> Snapshot:
     series = dict(snapshot.series)
     for metric in (*RATES, Metric.QUEUE_DEPTH):
         one = series[metric]
-        series[metric] = Series(
-            metric=metric, step_s=one.step_s, time_s=one.time_s, value=one.value * factor
-        )
+        series[metric] = Series(metric=metric, step_s=one.step_s, time_s=one.time_s, value=one.value * factor)
     return replace(snapshot, series=series)
 
 
@@ -102,11 +96,7 @@ def test_flat_demand_between_documented_numbers_is_not_a_ceiling(level, size_byt
 
 
 @LAWFUL
-@given(
-    situations.flat(
-        BASELINE, instance=CAPPED, size_bytes=32_768, latency_spread=0.08, has_calm_hours=True
-    )
-)
+@given(situations.flat(BASELINE, instance=CAPPED, size_bytes=32_768, latency_spread=0.08, has_calm_hours=True))
 def test_flat_demand_at_a_documented_number_needs_waiting(window):
     """Nor is it at the very baseline of the class, if latency is what it is in calm hours."""
     assert () == of(window.snapshot).intervals
@@ -128,10 +118,7 @@ def test_levels_scale_with_the_rates(window, factor):
 def _no_queue(snapshot: Snapshot) -> Series:
     one = snapshot.series[RATES[0]]
     return Series(
-        metric=Metric.QUEUE_DEPTH,
-        step_s=one.step_s,
-        time_s=one.time_s,
-        value=np.full(one.time_s.size, np.nan),
+        metric=Metric.QUEUE_DEPTH, step_s=one.step_s, time_s=one.time_s, value=np.full(one.time_s.size, np.nan)
     )
 
 

@@ -27,12 +27,7 @@ def of(snapshot: Snapshot) -> Diagnosis:
 
 def later(snapshot: Snapshot, days: int) -> Snapshot:
     series = {
-        metric: Series(
-            metric=metric,
-            step_s=one.step_s,
-            time_s=one.time_s + days * DAY_S,
-            value=one.value,
-        )
+        metric: Series(metric=metric, step_s=one.step_s, time_s=one.time_s + days * DAY_S, value=one.value)
         for metric, one in snapshot.series.items()
     }
     return replace(snapshot, series=series)
@@ -81,19 +76,14 @@ def test_the_parts_of_a_diagnosis_agree(window):
 def test_the_date_does_not_matter(window, days):
     """The same measurements some days later give the same intervals some days later."""
     here, there = of(window.snapshot), of(later(window.snapshot, days))
-    moved = tuple(
-        replace(i, start_s=i.start_s + days * DAY_S, end_s=i.end_s + days * DAY_S)
-        for i in here.intervals
-    )
+    moved = tuple(replace(i, start_s=i.start_s + days * DAY_S, end_s=i.end_s + days * DAY_S) for i in here.intervals)
 
     assert moved == there.intervals
     assert (here.verdict, here.time_at) == (there.verdict, there.time_at)
     assert (here.resources, here.missing) == (there.resources, there.missing)
     assert [f.code for f in here.findings] == [f.code for f in there.findings]
     assert [b.family for b in here.buckets] == [b.family for b in there.buckets]
-    np.testing.assert_allclose(
-        [b.capacity for b in there.buckets], [b.capacity for b in here.buckets], rtol=1e-5
-    )
+    np.testing.assert_allclose([b.capacity for b in there.buckets], [b.capacity for b in here.buckets], rtol=1e-5)
 
 
 @LAWFUL

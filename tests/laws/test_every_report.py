@@ -25,10 +25,7 @@ from unit.reports.fixture_toast import case, proof, sample
 # The reports, and the width below which nothing is promised.
 REPORTS: dict[str, tuple[int, Callable[[], object]]] = {
     **{
-        f"diagnosis {name}": (
-            40,
-            lambda made=made: Report(**dict(zip(("diagnosis", "snapshot"), made(), strict=True))),
-        )
+        f"diagnosis {name}": (40, lambda made=made: Report(**dict(zip(("diagnosis", "snapshot"), made(), strict=True))))
         for name, made in CASES.items()
     },
     **{f"plan {name}": (40, made) for name, made in plans.PLANS.items()},

@@ -25,25 +25,14 @@ SLOW = settings(max_examples=12, deadline=None, derandomize=True)
 NAMES = {facts.cloudwatch: metric for metric, facts in METRICS.items() if facts.cloudwatch}
 KEPT: tuple[Callable[..., object], ...] = (
     *(candidates._grid, candidates.orderable_classes, storages.storages_of, needs._connections_of),
-    *(
-        vectors._limit_table,
-        vectors._vectors,
-        vectors._chain_of,
-        priced._priced,
-        priced._storage_costs,
-    ),
+    *(vectors._limit_table, vectors._vectors, vectors._chain_of, priced._priced, priced._storage_costs),
     *(priced._hours_usd, roles._roles_of, roles._preferred, roles._queues_of),
 )
 """What a plan keeps for others."""
 
 
 def simulated(
-    index: int,
-    days: int,
-    *,
-    without: tuple[Metric, ...] = (),
-    factor: float = 1.0,
-    step_s: int = 60,
+    index: int, days: int, *, without: tuple[Metric, ...] = (), factor: float = 1.0, step_s: int = 60
 ) -> Snapshot:
     """Return an instance of the simulated fleet, with other rates, coarser samples or missing metrics."""
     every = step_s // 60
@@ -56,9 +45,7 @@ def simulated(
         if "Throughput" in name or "IOPS" in name:
             value = value * factor
         if NAMES[name] not in without:
-            found[NAMES[name]] = Series(
-                metric=NAMES[name], step_s=step_s, time_s=time_s, value=value
-            )
+            found[NAMES[name]] = Series(metric=NAMES[name], step_s=step_s, time_s=time_s, value=value)
     instance = fleet_data.instance_of(index)
     return Snapshot(instance=instance, series=found, source="lake", is_simulated=True)
 

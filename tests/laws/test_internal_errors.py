@@ -110,9 +110,7 @@ def test_what_is_known_to_bind_stays_known(part, busy, monkeypatch):
 def test_a_sign_that_fails_costs_that_sign(busy, monkeypatch):
     """The others still find the limit."""
     kept = score.SIGNS[0]
-    broken = SimpleNamespace(
-        **{name: getattr(kept, name) for name in dir(kept) if not name.startswith("__")}
-    )
+    broken = SimpleNamespace(**{name: getattr(kept, name) for name in dir(kept) if not name.startswith("__")})
     broken.weigh = fails
     monkeypatch.setattr(score, "SIGNS", (broken, *score.SIGNS[1:]))
     found = diagnose_snapshot(busy)
@@ -133,9 +131,7 @@ SECTIONS = [
 
 
 @pytest.mark.usefixtures("contained")
-@pytest.mark.parametrize(
-    ("form", "module", "part"), SECTIONS, ids=[f"{form} {part}" for form, _, part in SECTIONS]
-)
+@pytest.mark.parametrize(("form", "module", "part"), SECTIONS, ids=[f"{form} {part}" for form, _, part in SECTIONS])
 def test_a_section_that_fails_costs_that_section(form, module, part, busy, monkeypatch):
     """All others are there, and the report names what is not."""
     report = Report(diagnosis=diagnose_snapshot(busy), snapshot=busy)
@@ -144,10 +140,7 @@ def test_a_section_that_fails_costs_that_section(form, module, part, busy, monke
     found = render(report, form)
 
     # Of long texts pytest would make a picture of the difference for minutes.
-    shown = [
-        one in " ".join(found.split())
-        for one in ("internal error IndexError", "search-service", VALUE)
-    ]
+    shown = [one in " ".join(found.split()) for one in ("internal error IndexError", "search-service", VALUE)]
     assert ([True, True, False], 0) == (shown, whole.count("internal error IndexError"))
 
 
@@ -195,9 +188,7 @@ def test_free_changes_that_fail_are_named_in_a_row_of_a_fleet(busy, monkeypatch)
 def test_a_detector_that_fails_costs_that_detector(monkeypatch):
     """The gap says what could not be checked."""
     monkeypatch.setattr(causes, "DETECTORS", (fails, *causes.DETECTORS))
-    seen = databases.observation(
-        databases.reading(io=()), databases.reading(databases.START_S + 60, io=())
-    )
+    seen = databases.observation(databases.reading(io=()), databases.reading(databases.START_S + 60, io=()))
     found = causes.inspect(seen)
 
     assert 1 == sum("internal error IndexError" in gap.remedy for gap in found.missing)

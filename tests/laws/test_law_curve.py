@@ -56,9 +56,7 @@ def test_lifting_the_binding_stage_alone_leads_to_the_next(chain, burst):
         assert ceilings[curve.stage[index]] == curve.ops_per_s[index]
         assert curve.bytes_per_s[index] == curve.ops_per_s[index] * size
         if rest:
-            assert (
-                ceiling_curve(rest, [size], burst=burst).ops_per_s[0] == curve.next_ops_per_s[index]
-            )
+            assert ceiling_curve(rest, [size], burst=burst).ops_per_s[0] == curve.next_ops_per_s[index]
         else:
             assert (np.inf, -1) == (curve.next_ops_per_s[index], curve.next_stage[index])
 

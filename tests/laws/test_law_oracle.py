@@ -31,9 +31,7 @@ def stages(draw):
 
 
 chains = st.lists(stages(), min_size=1, max_size=4, unique_by=lambda stage: stage.name)
-demands = st.lists(
-    st.tuples(st.one_of(st.just(0.0), rates), st.floats(1, 64)), min_size=1, max_size=20
-)
+demands = st.lists(st.tuples(st.one_of(st.just(0.0), rates), st.floats(1, 64)), min_size=1, max_size=20)
 
 
 @given(chain=chains, demand=demands, carry=st.booleans())

@@ -72,12 +72,7 @@ def test_every_ceiling_is_above_zero_and_has_an_origin(subject: Instance):
 @settings(deadline=None)
 def test_a_balance_exists_exactly_where_a_bucket_does(subject: Instance):
     """Baselines and bursts of storage have a balance and a capacity, fixed numbers have neither."""
-    storage = {
-        Family.INSTANCE_EBS_THROUGHPUT,
-        Family.INSTANCE_EBS_IOPS,
-        Family.VOLUME_THROUGHPUT,
-        Family.VOLUME_IOPS,
-    }
+    storage = {Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS, Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS}
     for ceiling in ceilings_of(subject, catalog()):
         if ceiling.family not in storage:
             continue
@@ -122,9 +117,7 @@ def test_more_gp2_never_holds_less(engine: str, one: float, other: float):
     small, large = (
         {
             (c.family, c.phase in (Phase.BASELINE, Phase.FIXED)): c.value
-            for c in ceilings_of(
-                Instance(engine=engine, storage=Storage(kind="gp2", size_gib=size)), catalog()
-            )
+            for c in ceilings_of(Instance(engine=engine, storage=Storage(kind="gp2", size_gib=size)), catalog())
         }
         for size in sorted((one, other))
     )
@@ -138,9 +131,7 @@ def test_more_gp2_never_holds_less(engine: str, one: float, other: float):
 @settings(deadline=None)
 def test_the_chain_says_what_the_ceilings_say(subject: Instance):
     """Every stage's rates, over all its stripes, are ceilings of the family it is named after."""
-    values = {
-        (c.family.value, c.value) for c in ceilings_of(subject, catalog()) if not c.former_phase
-    }
+    values = {(c.family.value, c.value) for c in ceilings_of(subject, catalog()) if not c.former_phase}
 
     def rounded(pairs: set[tuple[str, float]]) -> set[tuple[str, float]]:
         return {(name, float(f"{value:.10g}")) for name, value in pairs}
@@ -176,10 +167,7 @@ def test_the_sheet_keeps_within_every_ceiling(subject: Instance):
 def test_below_the_knee_iops_bind_and_above_it_throughput(subject: Instance):
     """At every size of the curve the binding family is on the right side of the knee."""
     sheet = sheet_of(subject, catalog())
-    for knee, of_row in (
-        (sheet.knee, lambda row: row.baseline),
-        (sheet.burst_knee, lambda row: row.burst),
-    ):
+    for knee, of_row in ((sheet.knee, lambda row: row.baseline), (sheet.burst_knee, lambda row: row.burst)):
         if not isinstance(knee, Knee):
             continue
         for row in sheet.curve:

@@ -41,11 +41,7 @@ def test_csv_is_cut_between_rows(table, sizes, chunk):
     found = chunked(data, CSV, sizes, chunk)
 
     assert data == b"".join(found)
-    rows = [
-        row
-        for part in found
-        for row in csv.reader(io.StringIO(part.decode(), newline=""), strict=True)
-    ]
+    rows = [row for part in found for row in csv.reader(io.StringIO(part.decode(), newline=""), strict=True)]
     assert table == rows
     assert all(len(part) >= chunk for part in found[:-1])
 
@@ -86,7 +82,5 @@ def test_a_run_that_begins_after_a_chunk_cuts_as_the_first(table, sizes, chunk):
     whole = chunked(data, CSV, sizes, chunk)
     for index in range(1, len(whole)):
         start = sum(map(len, whole[:index]))
-        rest = chunks_of(
-            cut(data[start:], sizes), CSV, chunk_bytes=chunk, row_bytes_max=10_000, start_byte=start
-        )
+        rest = chunks_of(cut(data[start:], sizes), CSV, chunk_bytes=chunk, row_bytes_max=10_000, start_byte=start)
         assert whole[index:] == [b"".join(one.pieces) for one in rest]

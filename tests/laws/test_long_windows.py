@@ -49,9 +49,7 @@ def test_what_is_the_same_for_a_level_is_found_once(monkeypatch):
     """A year has thousands of intervals, and half a million samples: what they share is not found again."""
     calls = []
     found = evidence.context_evidence_of
-    monkeypatch.setattr(
-        intervals, "context_evidence_of", lambda *one: calls.append(one) or found(*one)
-    )
+    monkeypatch.setattr(intervals, "context_evidence_of", lambda *one: calls.append(one) or found(*one))
     few, many = (diagnose_snapshot(cycled(days)) for days in (2, 8))
 
     assert 3 * len(few.intervals) < len(many.intervals)

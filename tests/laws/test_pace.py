@@ -14,9 +14,7 @@ from plimsoll.load.pace.law.truths import FastTruth
 
 ratios = st.floats(0, 1)
 # A bucket that a load can empty within minutes.
-SMALL = Stage(
-    name=THROUGHPUT, baseline=87 * MB, burst=348 * MB, capacity=20_000 * MB, counts="bytes"
-)
+SMALL = Stage(name=THROUGHPUT, baseline=87 * MB, burst=348 * MB, capacity=20_000 * MB, counts="bytes")
 TERMS = PaceTerms()
 
 
@@ -24,9 +22,7 @@ TERMS = PaceTerms()
 def test_the_allowance_of_a_bucket_is_the_formula(balance, reserve, time_left_s):
     """Baseline + (balance − reserve) ÷ time left, below the burst rate with its headroom."""
     terms = with_terms(TERMS, reserve_ratio=reserve)
-    found = stage_allowance(
-        SMALL, balance, terms=terms, io_size_bytes=32_768, time_left_s=time_left_s
-    )
+    found = stage_allowance(SMALL, balance, terms=terms, io_size_bytes=32_768, time_left_s=time_left_s)
 
     expected = SMALL.baseline + (balance - reserve) * SMALL.capacity / time_left_s
     highest = 0.9 * (SMALL.burst if balance > 0 else SMALL.baseline)
@@ -37,31 +33,18 @@ def test_the_allowance_of_a_bucket_is_the_formula(balance, reserve, time_left_s)
 def test_more_credits_never_allow_less(low, high, time_left_s):
     low, high = sorted((low, high))
     fewer, more = (
-        stage_allowance(SMALL, b, terms=TERMS, io_size_bytes=8192, time_left_s=time_left_s)
-        for b in (low, high)
+        stage_allowance(SMALL, b, terms=TERMS, io_size_bytes=8192, time_left_s=time_left_s) for b in (low, high)
     )
 
     assert fewer.total_per_s <= more.total_per_s + 1e-3
 
 
-@given(
-    totals=st.lists(
-        st.tuples(st.floats(0, 1e9), st.floats(0, 1e8), st.floats(0.5, 300)),
-        min_size=1,
-        max_size=40,
-    )
-)
+@given(totals=st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e8), st.floats(0.5, 300)), min_size=1, max_size=40))
 def test_a_split_stays_within_its_bounds(totals):
     """Whatever was measured, others are not below zero and the ratio is one that loads have."""
     split = split_at_start(BYTES_BOUNDS)
     for total, batch, length_s in totals:
-        split = split_after(
-            split,
-            total_per_s=total,
-            batch_bytes_per_s=batch,
-            length_s=length_s,
-            noise_ratio=0.1,
-        )
+        split = split_after(split, total_per_s=total, batch_bytes_per_s=batch, length_s=length_s, noise_ratio=0.1)
 
     assert split.others_per_s >= 0
     assert BYTES_BOUNDS.low <= split.ratio <= BYTES_BOUNDS.high
@@ -99,9 +82,7 @@ def test_the_reserve_is_never_broken(ratio, others, swing, balance, has_counters
     def at(t: float) -> float:
         return others * (1 + (swing if t // 90 % 2 else -swing))
 
-    storage = SimulatedStorage(
-        SMALL, ratio=ratio, others=at, balance=balance, has_counters=has_counters
-    )
+    storage = SimulatedStorage(SMALL, ratio=ratio, others=at, balance=balance, has_counters=has_counters)
     controller = PaceController((SMALL,), TERMS)
     storage.run(controller, 900)
 
@@ -150,11 +131,7 @@ def test_two_batches_learn_the_same_ratio_and_share_fairly(ratio, others):
         for k, one in enumerate(both):
             one.observe_fast(
                 FastTruth(
-                    start_s=t,
-                    end_s=t + 1,
-                    batch_bytes=rates[k],
-                    server=counts,
-                    peers_bytes_per_s=(rates[1 - k],),
+                    start_s=t, end_s=t + 1, batch_bytes=rates[k], server=counts, peers_bytes_per_s=(rates[1 - k],)
                 )
             )
         rates = [one.allowance(t + 1).bytes_per_s for one in both]

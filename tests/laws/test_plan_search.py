@@ -69,11 +69,7 @@ def truth(asked: StepDemand, row: np.ndarray, allowed: int) -> bool:
     if not asked.is_measured.all():
         return int((throttled_steps(asked, chain(row)) & asked.is_measured).sum()) <= allowed
     done = replay_candidates(
-        asked.ops_per_s,
-        asked.io_size_bytes,
-        step_s=asked.step_s,
-        chains=[chain(row)],
-        carry=asked.is_carried,
+        asked.ops_per_s, asked.io_size_bytes, step_s=asked.step_s, chains=[chain(row)], carry=asked.is_carried
     )
     return int(done.throttled_steps[0]) <= allowed
 
@@ -110,10 +106,7 @@ def test_the_search_finds_what_trying_everything_finds():
         vectors = LimitVectors(slots=SLOTS, limits=clip(table, asked), of=of)
         found = search(vectors, more, roles, asked, allowed_ratio=allowed_ratio, keep=3)
 
-        expected = {
-            name: cheapest(np.where(is_in, more, UNKNOWN), holds[of], of, 3)
-            for name, is_in in roles.items()
-        }
+        expected = {name: cheapest(np.where(is_in, more, UNKNOWN), holds[of], of, 3) for name, is_in in roles.items()}
         assert expected == found.roles, f"seed {seed}"
         everything = search_all(vectors, asked, allowed_ratio=allowed_ratio)
         assert holds.tolist() == (everything == HOLDS).tolist(), f"seed {seed}"

@@ -110,12 +110,7 @@ def test_error_bars_hold_what_they_promise():
     for _ in range(COVERAGE_CHAINS):
         chain = [
             stage("volume_throughput", "bytes", np.exp(dice.uniform(np.log(20e6), np.log(2e9)))),
-            stage(
-                "volume_iops",
-                "ops",
-                np.exp(dice.uniform(np.log(100), np.log(40_000))),
-                unit_bytes=UNIT_BYTES,
-            ),
+            stage("volume_iops", "ops", np.exp(dice.uniform(np.log(100), np.log(40_000))), unit_bytes=UNIT_BYTES),
         ]
         noise = dice.normal(1, 0.01, len(SIZES_KIB))
         (fit,) = fit_sweep(sweep(chain, noise=noise, depth=128)).phases

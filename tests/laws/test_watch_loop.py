@@ -82,9 +82,7 @@ class Loop(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-Loop.TestCase.settings = settings(
-    max_examples=12, stateful_step_count=20, deadline=None, derandomize=True
-)
+Loop.TestCase.settings = settings(max_examples=12, stateful_step_count=20, deadline=None, derandomize=True)
 TestLoop = Loop.TestCase
 
 

@@ -13,9 +13,7 @@ from plimsoll.watch.law.machine import Standing, Timing, Transition, step
 from plimsoll.watch.law.message import WatchState
 from watched import MINUTE, SUBJECT
 
-TIMING = Timing(
-    bound_for_s=3 * MINUTE, nearing_for_s=2 * MINUTE, clear_s=4 * MINUTE, gap_s=6 * MINUTE
-)
+TIMING = Timing(bound_for_s=3 * MINUTE, nearing_for_s=2 * MINUTE, clear_s=4 * MINUTE, gap_s=6 * MINUTE)
 OK, NEARING, BOUND = WatchState.OK, WatchState.NEARING, WatchState.BOUND
 RANKS = {OK: 0, NEARING: 1, BOUND: 2}
 
@@ -32,10 +30,7 @@ class Alerts(RuleBasedStateMachine):
         self.state = OK
         self.transitions: list[Transition] = []
 
-    @rule(
-        rank=st.one_of(st.none(), st.integers(0, 2)),
-        minutes=st.sampled_from([1, 1, 1, 1, 2, 5, 6, 7, 60]),
-    )
+    @rule(rank=st.one_of(st.none(), st.integers(0, 2)), minutes=st.sampled_from([1, 1, 1, 1, 2, 5, 6, 7, 60]))
     def observe(self, rank: int | None, minutes: int) -> None:
         """A condition that is newer than all before it."""
         self.now += minutes * MINUTE
@@ -112,7 +107,5 @@ class Alerts(RuleBasedStateMachine):
         return self.seen[-1][0] - first
 
 
-Alerts.TestCase.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, derandomize=True
-)
+Alerts.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None, derandomize=True)
 TestAlerts = Alerts.TestCase

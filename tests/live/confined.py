@@ -41,10 +41,7 @@ def system_calls(name: str) -> set[str]:
     if not name.startswith("@"):
         return {name}
     shown = subprocess.run(
-        ["systemd-analyze", "syscall-filter", "--no-pager", name],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["systemd-analyze", "syscall-filter", "--no-pager", name], capture_output=True, text=True, check=True
     ).stdout
     found: set[str] = set()
     for line in shown.splitlines()[1:]:
@@ -65,9 +62,7 @@ def allowed(unit: str) -> set[str]:
 def confine(unit: str) -> None:
     """Confine this process, and what it starts, for good."""
     calls = allowed(unit)
-    families = [
-        getattr(socket, name) for name in setting(unit, "RestrictAddressFamilies")[0].split()
-    ]
+    families = [getattr(socket, name) for name in setting(unit, "RestrictAddressFamilies")[0].split()]
     library = ctypes.CDLL("libseccomp.so.2")
     library.seccomp_init.restype = ctypes.c_void_p
     refused = ERRNO | getattr(errno, setting(unit, "SystemCallErrorNumber")[0])

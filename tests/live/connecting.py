@@ -15,17 +15,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect", "{dsn}", "--for", "1s"),
     "inspect --decode-toast": ("inspect", "{dsn}", "--for", "1s", "--decode-toast", "1s"),
     "diagnose --dsn": ("diagnose", _CLAIMS, "--dsn", "{dsn}", "--for", "1s"),
-    "pool-size --dsn": (
-        *("pool-size", "--dsn", "{dsn}", "--for", "1s"),
-        *("--services", "2", "--pool", "5"),
-    ),
+    "pool-size --dsn": (*("pool-size", "--dsn", "{dsn}", "--for", "1s"), *("--services", "2", "--pool", "5")),
     "record host --dsn": ("record", "host", "--dsn", "{dsn}", "--for", "2s", "-o", "host.json"),
     "record host --inspect": (
         *("record", "host", "--dsn", "{dsn}", "--inspect", "--for", "2s", "-o", "inspected.json"),
     ),
-    "explain record --statement": (
-        *("explain", "record", "{dsn}", "--statement", _STATEMENT, "-o", "plans.json"),
-    ),
+    "explain record --statement": (*("explain", "record", "{dsn}", "--statement", _STATEMENT, "-o", "plans.json"),),
     "explain record --top": ("explain", "record", "{dsn}", "--top", "5", "-o", "top.json"),
     "prove toast": ("prove", "toast", "{dsn}"),
     "prove toast --table": ("prove", "toast", "{dsn}", "--table", _TABLE),
@@ -34,9 +29,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sweep --dsn --allow-writes": ("sweep", "--dsn", "{dsn}", "--allow-writes", *_SWEPT),
     "pace --cat --dsn": ("pace", _CLAIMS, "--dsn", "{dsn}", "--cat"),
     "load": ("load", "{rows}", _TARGET, "--dsn", "{dsn}", *_BOUGHT),
-    "load --commit-latency": (
-        *("load", "{rows}", _TARGET, "--dsn", "{dsn}", *_BOUGHT, "--commit-latency", "2"),
-    ),
+    "load --commit-latency": (*("load", "{rows}", _TARGET, "--dsn", "{dsn}", *_BOUGHT, "--commit-latency", "2"),),
     "rehearse": ("rehearse", "{rows}", _TARGET, "--dsn", "{dsn}", *_BOUGHT),
 }
 """All but `watch`, which does not end by itself."""

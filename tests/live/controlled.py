@@ -61,12 +61,7 @@ def controlled(version: str, settings: Mapping[str, str], *setup: str) -> Iterat
             server = Controlled(made, folder)
             server.did(*setup)()
         with (folder / "data/postgresql.conf").open("a") as file:
-            own = {
-                "port": str(made.port),
-                "listen_addresses": "127.0.0.1",
-                "unix_socket_directories": "",
-                **settings,
-            }
+            own = {"port": str(made.port), "listen_addresses": "127.0.0.1", "unix_socket_directories": "", **settings}
             file.writelines(f"{name} = '{value}'\n" for name, value in own.items())
         server.control("start")
         try:

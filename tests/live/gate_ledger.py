@@ -46,8 +46,7 @@ insert into sums select g, 0 from generate_series(0, 63) g;
 CHECKS = {
     "a number is there twice": "select count(*) - count(distinct number) from ledger",
     "the index and the table differ": (
-        "select (select count(*) from ledger where number >= 0) - count(*)"
-        " from (select 1 from ledger offset 0) t"
+        "select (select count(*) from ledger where number >= 0) - count(*) from (select 1 from ledger offset 0) t"
     ),
     "sums and rows differ": (
         "select count(*) from sums s where amount <>"
@@ -93,13 +92,10 @@ class Writer(threading.Thread):
     def _append(self, connection: psycopg.Connection, number: int) -> None:
         client, amount = self.sent.client, number % 97
         connection.execute(
-            "insert into ledger select %s, %s, %s,"
-            " string_agg(md5(random()::text), '') from generate_series(1, 28)",
+            "insert into ledger select %s, %s, %s, string_agg(md5(random()::text), '') from generate_series(1, 28)",
             (number, client, amount),
         )
-        connection.execute(
-            "update sums set amount = amount + %s where client = %s", (amount, client)
-        )
+        connection.execute("update sums set amount = amount + %s where client = %s", (amount, client))
         connection.commit()
 
 
@@ -203,12 +199,7 @@ class Ledger:
 
     def _write(self, server: Postgres) -> list[Writer]:
         writers = [
-            Writer(
-                server.dsn,
-                Sent(client=client, acknowledged=[]),
-                self._numbers,
-                self.folder / f"log-{client}",
-            )
+            Writer(server.dsn, Sent(client=client, acknowledged=[]), self._numbers, self.folder / f"log-{client}")
             for client in range(CLIENTS)
         ]
         for writer in writers:

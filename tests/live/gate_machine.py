@@ -16,9 +16,7 @@ from plimsoll.gate.record import truth_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import MIB
 
-T3 = Instance(
-    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 BASELINE = 86.875e6
 BURST = 347.5e6
 CAPACITY = (BURST - BASELINE) * 1800
@@ -94,9 +92,7 @@ class Rate:
         return self.held_ratio >= HELD_MIN and is_reached and ratio <= 1 + TOLERANCE
 
 
-def rate_of(
-    gate: Gate, path: Path, seconds: float = 1.2, *, is_write: bool = False, size: int = MIB
-) -> Rate:
+def rate_of(gate: Gate, path: Path, seconds: float = 1.2, *, is_write: bool = False, size: int = MIB) -> Rate:
     """
     What four clients past the page cache get together, once they have used up what idle time had saved.
 
@@ -141,8 +137,4 @@ def _rate_of(gate: Gate, path: Path, seconds: float, *, is_write: bool, size: in
     within = [x for x in lines if began_s <= x.t - x.dt and x.t <= began_s + passed]
     truth = truth_of(within)
     held_s = sum(max((b.seconds for b in x.binding.values()), default=0.0) for x in within)
-    return Rate(
-        bytes_per_s=total / passed,
-        held_ratio=min(held_s / truth.length_s, 1.0),
-        is_void=truth.is_void,
-    )
+    return Rate(bytes_per_s=total / passed, held_ratio=min(held_s / truth.length_s, 1.0), is_void=truth.is_void)

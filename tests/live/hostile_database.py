@@ -215,9 +215,7 @@ class HostileDatabase:
         with psycopg.connect(self.dsn, autocommit=True) as admin:
             for event in _EVENTS:
                 name = "watch" if event == _EVENTS[0] else f"watch_{event}"
-                admin.execute(
-                    f"create event trigger {name} on {event} execute function evil.on_ddl()"
-                )
+                admin.execute(f"create event trigger {name} on {event} execute function evil.on_ddl()")
             # What bloat and the largest table are read from.
             admin.execute("set search_path = pg_catalog")
             admin.execute("analyze public.large")
@@ -283,6 +281,4 @@ def _fill(connection: psycopg.Connection) -> None:
         connection.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
         connection.execute(sql.SQL("create table {} (id int primary key, body text)").format(table))
         connection.execute(sql.SQL("alter table {} alter body set storage external").format(table))
-        connection.execute(
-            sql.SQL("insert into {} select id, body from public.documents").format(table)
-        )
+        connection.execute(sql.SQL("insert into {} select id, body from public.documents").format(table))

@@ -78,17 +78,13 @@ def held(lake: Lake) -> dict[str, pl.DataFrame]:
 def started(source: str, lake: str, *table: str) -> subprocess.Popen[str]:
     """An ingest that has imported everything and is about to begin."""
     command = [sys.executable, "-c", _WORK, source, lake, *table]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n", process.communicate()[1]
     return process
 
 
-def killed_until_done(
-    source: str, lake: str, *table: str, seed: int, most: int, longest_s: float
-) -> int:
+def killed_until_done(source: str, lake: str, *table: str, seed: int, most: int, longest_s: float) -> int:
     """
     Ingest, killed after a random time again and again, until one is done; return how many were killed.
 

@@ -37,11 +37,7 @@ CLIENTS = 16
 # over volumes: clients go round and no volume is idle. No read is beside another one: neighbours in the
 # page cache would make Linux read ahead, and reads in order are merged into one operation.
 _POINT = "select 1 from plimsoll_scan_:client_id where ctid = '(:block,1)';\n"
-_POINTS = (
-    "\\set block 32 * random(0, {last}) + 2 * random(0, 3)\n"
-    + _POINT
-    + 3 * ("\\set block :block + 8\n" + _POINT)
-)
+_POINTS = "\\set block 32 * random(0, {last}) + 2 * random(0, 3)\n" + _POINT + 3 * ("\\set block :block + 8\n" + _POINT)
 # Some 250 transactions a second from all clients together: far below every ceiling of a large class.
 _IDLE = _POINTS + "\\sleep 60 ms\n"
 _PAUSES = _POINTS + "\\sleep 10 ms\n"
@@ -74,9 +70,7 @@ class Case:
             identifier="lab",
             db_class=self.db_class,
             engine="postgres",
-            storage=Storage(
-                kind=self.storage, size_gib=self.size_gib, provisioned_ops_per_s=self.iops
-            ),
+            storage=Storage(kind=self.storage, size_gib=self.size_gib, provisioned_ops_per_s=self.iops),
             launched_s=timegm((*self.launched, 0, 0, 0)) if self.launched else None,
         )
 
@@ -128,13 +122,7 @@ CASES = (
         binds=(VOLUME_IOPS, Phase.FIXED, 2000),
     ),
     Case(
-        name="nothing",
-        db_class="db.r5.12xlarge",
-        storage="io1",
-        size_gib=400,
-        iops=20_000,
-        workload="idle",
-        binds=None,
+        name="nothing", db_class="db.r5.12xlarge", storage="io1", size_gib=400, iops=20_000, workload="idle", binds=None
     ),
     Case(
         name="instance throughput without credits",
@@ -227,18 +215,15 @@ class Answer:
     def __str__(self) -> str:
         """The case, what held, and what was said."""
         held = ", ".join(
-            f"{h.name} {h.phase.value} {h.held_s:.1f} s"
-            + (f" at {h.delivered:,.0f}" if h.delivered else "")
+            f"{h.name} {h.phase.value} {h.held_s:.1f} s" + (f" at {h.delivered:,.0f}" if h.delivered else "")
             for h in self.ground.held
         )
         text = ", ".join(
-            f"{t.family.value} {t.phase.value} {t.seconds:.0f} s at {t.level:,.0f}"
-            for t in self.diagnosis.time_at
+            f"{t.family.value} {t.phase.value} {t.seconds:.0f} s at {t.level:,.0f}" for t in self.diagnosis.time_at
         )
         verdict = self.diagnosis.verdict.value
         return (
-            f"{self.case.name} ({self.case.db_class}): held [{held}], found [{text}] {verdict}; "
-            f"{self.ground.kept_up}"
+            f"{self.case.name} ({self.case.db_class}): held [{held}], found [{text}] {verdict}; {self.ground.kept_up}"
         )
 
 
@@ -312,9 +297,7 @@ class Rig:
         """The file of a load's statements, as pgbench takes it."""
         return self.folder / f"{name}.sql"
 
-    def emulate(
-        self, instance: Instance, *, credit_ratio: float
-    ) -> tuple[GateSetup, tuple[Stage, ...]]:
+    def emulate(self, instance: Instance, *, credit_ratio: float) -> tuple[GateSetup, tuple[Stage, ...]]:
         """Give the gate the limits of an instance, with a share of its credits."""
         setup = GateSetup(instance=instance, clock=self.clock, credits=credit_ratio)
         chain = stages_of(setup, catalog())
@@ -327,9 +310,7 @@ class Rig:
         )
         return setup, chain
 
-    def _judged(
-        self, case: Case, setup: GateSetup, chain: tuple[Stage, ...], began_s: float
-    ) -> Answer:
+    def _judged(self, case: Case, setup: GateSetup, chain: tuple[Stage, ...], began_s: float) -> Answer:
         lines = [line for line in self.gate.lines() if line.t - line.dt >= began_s]
         diagnosis = diagnose_snapshot(snapshot_of(lines, setup))
         ground = compare_with_truth(diagnosis, truth_of(lines), chain, clock=self.clock)

@@ -23,9 +23,7 @@ def table(server: Postgres, name: str) -> str:
 def rows(count: int) -> bytes:
     """Rows of which every seventh has a newline, quotes and a comma in a value."""
     note = '"two\nlines, ""quoted"""'
-    return "".join(
-        f"{n},name {n},{note if n % 7 == 0 else 'plain'}\n" for n in range(count)
-    ).encode()
+    return "".join(f"{n},name {n},{note if n % 7 == 0 else 'plain'}\n" for n in range(count)).encode()
 
 
 def counts(server: Postgres, name: str) -> tuple:

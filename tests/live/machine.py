@@ -14,11 +14,7 @@ Run = Callable[..., subprocess.CompletedProcess]
 
 def clean_environment() -> dict[str, str]:
     """Our variables without those that would name another database."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("PG") and name != "PLIMSOLL_DSN"
-    }
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG") and name != "PLIMSOLL_DSN"}
 
 
 def disk_folder() -> tuple[Path, str]:

@@ -45,9 +45,7 @@ _QUERY = (
 )
 _READS_OF_POINTS = 4
 # "progress: 5.0 s, 1234.5 tps, lat 3.211 ms stddev 1.204, 0 failed, lag 1.2 ms" (pgbench)
-_PROGRESS = re.compile(
-    r"^progress: ([\d.]+) s, ([\d.]+) tps.*?(?:lag ([\d.]+) ms.*)?$", re.MULTILINE
-)
+_PROGRESS = re.compile(r"^progress: ([\d.]+) s, ([\d.]+) tps.*?(?:lag ([\d.]+) ms.*)?$", re.MULTILINE)
 Points = Sequence[tuple[float, float]]
 TOLERATED = 0.10
 
@@ -204,9 +202,7 @@ def _heavy(pair: Pair, snapshot: Snapshot) -> np.ndarray:
     return time_s >= time_s[0] + (pair.light_s + 1) * 60
 
 
-def _measured(
-    rig: Rig, pair: Pair, instance: Instance, *, credit_ratio: float
-) -> tuple[Snapshot, Truth]:
+def _measured(rig: Rig, pair: Pair, instance: Instance, *, credit_ratio: float) -> tuple[Snapshot, Truth]:
     setup, _ = rig.emulate(instance, credit_ratio=credit_ratio)
     sessions: list[tuple[float, int, int]] = []
     texts: list[_ClientLog] = []
@@ -262,9 +258,7 @@ def _minutes(snapshot: Snapshot, start_s: float, metric: Metric, points: Points)
     )
 
 
-def _sessions(
-    snapshot: Snapshot, start_s: float, seen: Sequence[tuple[float, int, int]]
-) -> dict[Metric, Series]:
+def _sessions(snapshot: Snapshot, start_s: float, seen: Sequence[tuple[float, int, int]]) -> dict[Metric, Series]:
     """Sessions as the server counted them."""
     of = {Metric.CONNECTION_COUNT: 1, Metric.ACTIVE_SESSION_COUNT: 2}
     return {
@@ -282,17 +276,10 @@ def _work(snapshot: Snapshot, start_s: float, lines: Sequence[_ClientLog]) -> di
             before = sums.get(minute, (0.0, 0.0, 0.0))
             sums[minute] = tuple(a + b for a, b in zip(before, counted, strict=True))
     at = sorted(sums)
-    of = {
-        Metric.TRANSACTIONS_PER_S: 0,
-        Metric.WAITING_WORK_COUNT: 1,
-        Metric.ARRIVALS_PER_S: 2,
-    }
+    of = {Metric.TRANSACTIONS_PER_S: 0, Metric.WAITING_WORK_COUNT: 1, Metric.ARRIVALS_PER_S: 2}
     return {
         metric: _minutes(
-            snapshot,
-            start_s,
-            metric,
-            [(start_s + (minute + 0.5) * 60 / CLOCK, sums[minute][place]) for minute in at],
+            snapshot, start_s, metric, [(start_s + (minute + 0.5) * 60 / CLOCK, sums[minute][place]) for minute in at]
         )
         for metric, place in of.items()
     }
@@ -327,9 +314,7 @@ def _clients(rig: Rig, load: str, count: int, rate_ops: float | None) -> Iterato
         command += ["--rate", f"{rate:g}"]
     file = rig.folder / f"{load}-{count}.progress"
     with file.open("w") as out:
-        process = subprocess.Popen(
-            command, env=rig.server.environment, stdout=subprocess.DEVNULL, stderr=out
-        )
+        process = subprocess.Popen(command, env=rig.server.environment, stdout=subprocess.DEVNULL, stderr=out)
     try:
         yield _ClientLog(began_s=time.time(), rate=rate, file=file)
     finally:

@@ -36,11 +36,7 @@ class Pooler(ABC):
     _end_signal = signal.SIGTERM
 
     def __init__(
-        self,
-        server: Postgres,
-        settings: Mapping[str, str] | None = None,
-        *,
-        executable: Path | None = None,
+        self, server: Postgres, settings: Mapping[str, str] | None = None, *, executable: Path | None = None
     ) -> None:
         self.server = server
         self.port = free_port()
@@ -57,10 +53,7 @@ class Pooler(ABC):
 
     def dsn(self, database: str) -> str:
         """How a client connects through it."""
-        return (
-            f"host=127.0.0.1 port={self.port} user={USER} dbname={database} "
-            f"password={self.password}"
-        )
+        return f"host=127.0.0.1 port={self.port} user={USER} dbname={database} password={self.password}"
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="plimsoll-pooler-", dir="/var/tmp"))
@@ -140,8 +133,7 @@ class PgBouncer(Pooler):
         lines = "\n".join(f"{name} = {value}" for name, value in settings.items())
         place = f"host=127.0.0.1 port={self.server.port}"
         configuration = self._write(
-            "pgbouncer.ini",
-            f"[databases]\n{self._databases.replace('@', place)}\n* = {place}\n[pgbouncer]\n{lines}\n",
+            "pgbouncer.ini", f"[databases]\n{self._databases.replace('@', place)}\n* = {place}\n[pgbouncer]\n{lines}\n"
         )
         return [self._executable or program("pgbouncer"), configuration]
 

@@ -75,11 +75,7 @@ class PrometheusServer:
         (folder / "backfill.txt").write_text(backfill)
         into = ["create-blocks-from", "openmetrics", "-q", "backfill.txt", "data"]
         subprocess.run(
-            [str(programs["promtool"]), "tsdb", *into],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            timeout=60,
+            [str(programs["promtool"]), "tsdb", *into], cwd=folder, check=True, capture_output=True, timeout=60
         )
 
     @property

@@ -33,8 +33,7 @@ def saturate(directory: Path, seconds: float, read_share: float) -> dict[str, in
         end = time.monotonic() + seconds
         counts: list[dict[str, int]] = []
         threads = [
-            threading.Thread(target=_work, args=(handle, end, read_share, seed, counts))
-            for seed in range(THREADS)
+            threading.Thread(target=_work, args=(handle, end, read_share, seed, counts)) for seed in range(THREADS)
         ]
         for thread in threads:
             thread.start()
@@ -45,11 +44,7 @@ def saturate(directory: Path, seconds: float, read_share: float) -> dict[str, in
     finally:
         os.close(handle)
         Path(name).unlink()
-    return {
-        **done,
-        "read_bytes": done["read_ops"] * BLOCK_BYTES,
-        "write_bytes": done["write_ops"] * BLOCK_BYTES,
-    }
+    return {**done, "read_bytes": done["read_ops"] * BLOCK_BYTES, "write_bytes": done["write_ops"] * BLOCK_BYTES}
 
 
 def _fill(handle: int) -> None:
@@ -60,9 +55,7 @@ def _fill(handle: int) -> None:
     os.fsync(handle)
 
 
-def _work(
-    handle: int, end: float, read_share: float, seed: int, counts: list[dict[str, int]]
-) -> None:
+def _work(handle: int, end: float, read_share: float, seed: int, counts: list[dict[str, int]]) -> None:
     dice = random.Random(seed)
     buffer = mmap.mmap(-1, BLOCK_BYTES)  # Aligned to a page, as O_DIRECT demands.
     buffer.write(os.urandom(BLOCK_BYTES))

@@ -20,9 +20,7 @@ from live.test_watch_command import configured, finished, until
 ACCOUNT = "123456789012"
 PATIENCE_S = 90.0
 # Nothing is due again while a test runs.
-SELDOM = "[poll]\n" + "".join(
-    f"{name}interval_s = 3600\n" for name in ("", "urgent_", "far_", "longest_")
-)
+SELDOM = "[poll]\n" + "".join(f"{name}interval_s = 3600\n" for name in ("", "urgent_", "far_", "longest_"))
 
 
 @dataclass(frozen=True)
@@ -36,9 +34,7 @@ class ScrapedWatch:
 
 
 @contextmanager
-def scraped_watch(
-    folder: Path, *, through: Sequence[str] = (), has_pictures: bool = False
-) -> Iterator[ScrapedWatch]:
+def scraped_watch(folder: Path, *, through: Sequence[str] = (), has_pictures: bool = False) -> Iterator[ScrapedWatch]:
     """
     Run `plimsoll watch` until the block ends, and end it with SIGTERM.
 
@@ -57,10 +53,7 @@ def scraped_watch(
     ]
     held = folder / "account"
     held.mkdir()
-    with (
-        Double(write(held, [hold(held, snapshot) for snapshot in snapshots])) as account,
-        Recorder() as hook,
-    ):
+    with Double(write(held, [hold(held, snapshot) for snapshot in snapshots])) as account, Recorder() as hook:
         path = configured(folder, hook.url, "budget_usd_per_month = 20\n" + SELDOM)
         text = path.read_text()
         path.write_text(
@@ -80,9 +73,7 @@ def scraped_watch(
         try:
             assert watch.stderr is not None
             address = next(
-                found[1]
-                for line in watch.stderr
-                if (found := re.search(r"event=listening address=(\S+)", line))
+                found[1] for line in watch.stderr if (found := re.search(r"event=listening address=(\S+)", line))
             )
             until(lambda: "plimsoll_instance_info" in page_of(address), PATIENCE_S)
             yield ScrapedWatch(address, watch, hook)

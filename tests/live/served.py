@@ -26,11 +26,7 @@ def offline(folder: Path) -> dict[str, str]:
     for name in ("mvn", "pip", "pip3", "apt-get", "apt-cache", "dpkg-deb"):
         (folder / name).write_text("#!/bin/sh\nexit 1\n")
         (folder / name).chmod(0o755)
-    return {
-        "PATH": f"{folder}:/usr/bin:/bin",
-        "JAVA_HOME": str(Path(java).resolve().parents[1]),
-        "PIP_NO_INDEX": "1",
-    }
+    return {"PATH": f"{folder}:/usr/bin:/bin", "JAVA_HOME": str(Path(java).resolve().parents[1]), "PIP_NO_INDEX": "1"}
 
 
 class StartedCommand:
@@ -91,9 +87,7 @@ class StartedCommand:
         """Whether its processes are gone, and their folders too; waited for."""
 
         def is_so() -> bool:
-            return not any(p.is_running() for p in self._all) and not any(
-                folder.exists() for folder in self.folders
-            )
+            return not any(p.is_running() for p in self._all) and not any(folder.exists() for folder in self.folders)
 
         return wait_for("the end of the servers", is_so)
 

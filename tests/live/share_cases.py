@@ -47,9 +47,7 @@ SETUP = (
     "vacuum (freeze, analyze)",
     "checkpoint",
 )
-_SORT = (
-    "select count(*) from (select generate_series(1, {}) g, md5('x') m order by 2, 1 offset 0) s"
-)
+_SORT = "select count(*) from (select generate_series(1, {}) g, md5('x') m order by 2, 1 offset 0) s"
 _HASH = (
     "select count(*) from (select generate_series(1, 100000) id, md5('x') m offset 0) a "
     "join (select generate_series(1, 100000) id, md5('y') m offset 0) b using (id) where a.m <> b.m"
@@ -72,9 +70,7 @@ def resent(connection: psycopg.Connection) -> None:
     for n in range(500):
         key = n * 97 % 1500 + 1
         (body,) = connection.execute("select body from docs where id = %s", (key,)).fetchone()
-        connection.execute(
-            "update docs set status = status + 1, body = %s where id = %s", (body, key)
-        )
+        connection.execute("update docs set status = status + 1, body = %s where id = %s", (body, key))
 
 
 def mended(connection: psycopg.Connection) -> None:
@@ -141,10 +137,7 @@ PARTS = {
         subject="select count(note) from big where k between",
         work=running(
             "set enable_seqscan = off; set enable_indexscan = off",
-            *(
-                f"select count(note) from big where k between {n * 5000} and {n * 5000 + 2000}"
-                for n in range(20)
-            ),
+            *(f"select count(note) from big where k between {n * 5000} and {n * 5000 + 2000}" for n in range(20)),
         ),
         counts="read",
     ),
@@ -158,12 +151,9 @@ PARTS = {
         counts="read",
     ),
     "sort": Part(code="TemporaryFiles", work=running(*[_SORT.format(100_000)] * 2)),
-    "merges": Part(
-        code="TemporaryFiles", work=running("set work_mem = '64kB'", _SORT.format(200_000))
-    ),
+    "merges": Part(code="TemporaryFiles", work=running("set work_mem = '64kB'", _SORT.format(200_000))),
     "hash join": Part(
-        code="TemporaryFiles",
-        work=running("set enable_mergejoin = off; set enable_nestloop = off", _HASH),
+        code="TemporaryFiles", work=running("set enable_mergejoin = off; set enable_nestloop = off", _HASH)
     ),
     "index build": Part(
         code="TemporaryFiles",
@@ -199,9 +189,7 @@ PARTS = {
         code="DecodingSpills",
         subject="held",
         work=running("set work_mem = '256MB'", _GET.format("held")),
-        without=running(
-            "set work_mem = '256MB'; set logical_decoding_work_mem = '256MB'", _GET.format("spared")
-        ),
+        without=running("set work_mem = '256MB'; set logical_decoding_work_mem = '256MB'", _GET.format("spared")),
         prepared=(
             "select pg_drop_replication_slot(slot_name) from pg_replication_slots",
             "select pg_create_logical_replication_slot('held', 'test_decoding')",
@@ -211,9 +199,7 @@ PARTS = {
         ),
     ),
     "small commits": Part(
-        code="WalWrites",
-        work=running(*(f"insert into small values ({n}, {n})" for n in range(1500))),
-        counts="written",
+        code="WalWrites", work=running(*(f"insert into small values ({n}, {n})" for n in range(1500))), counts="written"
     ),
     "checkpoint": Part(
         code="CheckpointsRequested",

@@ -19,10 +19,7 @@ def test_promtool_accepts_the_rules(exporter: str, tmp_path: Path):
     words = ["alarm", str(ROOT / "examples" / "claims-pipeline"), "--format", "prometheus"]
     result = CliRunner().invoke(app, [*words, "--exporter", exporter, "-o", str(file)])
     checked = subprocess.run(
-        [str(program("promtool")), "check", "rules", str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
+        [str(program("promtool")), "check", "rules", str(file)], capture_output=True, text=True, check=False
     )
 
     assert 0 == result.exit_code

@@ -9,17 +9,7 @@ from urllib.request import urlopen
 import pytest
 
 from fixtures.receivers.doubles import Recorder
-from fixtures.receivers.messages import (
-    BOUND,
-    EMPTY,
-    HOSTILE,
-    KEY,
-    NEARING,
-    RESOLVED,
-    UNKNOWN,
-    hostile,
-    message,
-)
+from fixtures.receivers.messages import BOUND, EMPTY, HOSTILE, KEY, NEARING, RESOLVED, UNKNOWN, hostile, message
 from live.prometheus_server import wait_for
 from live.told_alertmanager import alertmanager_for
 from plimsoll.lab.servers.prometheus import Alertmanager
@@ -120,9 +110,7 @@ def test_episodes_of_one_instance_are_alerts_of_their_own(alertmanager):
     names = [open_alerts(alertmanager, m.key)[0]["labels"]["alertname"] for m in (EMPTY, UNKNOWN)]
 
     assert ["PlimsollBalanceEmpty", "PlimsollNoData"] == names
-    silenced = by_amtool(
-        *(alertmanager, "silence", "add", "dbidentifier=orders-primary", "-c", "test", "-d", "1h")
-    )
+    silenced = by_amtool(*(alertmanager, "silence", "add", "dbidentifier=orders-primary", "-c", "test", "-d", "1h"))
     assert silenced.strip()
     wait_for("the silence", lambda: open_alerts(alertmanager, EMPTY.key)[0]["status"]["silencedBy"])
 

@@ -33,9 +33,7 @@ AT_ONCE = {"group_wait": "0s", "group_interval": "1s"}
 def amtool(*arguments: str) -> str:
     """What Alertmanager's own client prints."""
     program = default_store().get(Alertmanager.package) / "usr/bin/amtool"
-    return subprocess.run(
-        [str(program), *arguments], capture_output=True, text=True, check=True, timeout=30
-    ).stdout
+    return subprocess.run([str(program), *arguments], capture_output=True, text=True, check=True, timeout=30).stdout
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +85,7 @@ def ended(
         jobs = {"plimsoll": {"static_configs": [{"targets": [watch.address]}]}}
         address = alertmanager.address.removeprefix("http://")
         server = PrometheusServer(
-            folder,
-            jobs,
-            "# EOF\n",
-            rules=hasty(folder),
-            alertmanagers=[address],
-            interval_s=SCRAPE_S,
+            folder, jobs, "# EOF\n", rules=hasty(folder), alertmanagers=[address], interval_s=SCRAPE_S
         )
         server.__enter__()
         try:

@@ -34,17 +34,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory, day: Snapshot) -> Iterator[
     """The double with one instance that was filled from a file, its events and its counters."""
     folder = tmp_path_factory.mktemp("holdings")
     start, end = day.window_s
-    events = [
-        Event(time_s=start + 600 * n, message=f"event {n}", categories=["backup"])
-        for n in range(130)
-    ]
+    events = [Event(time_s=start + 600 * n, message=f"event {n}", categories=["backup"]) for n in range(130)]
     load = [1.0 + n / 100 for n in range((end - start) // 60)]
     name = {"db.wait_event_type.name": "IO"}
     counters = [
         Counter(metric="db.load.avg", start_s=start, step_s=60, value=load),
-        Counter(
-            metric="db.load.avg", dimensions=name, start_s=start, step_s=60, value=[0.5] * len(load)
-        ),
+        Counter(metric="db.load.avg", dimensions=name, start_s=start, step_s=60, value=[0.5] * len(load)),
     ]
     held = hold(folder, day, events=events, counters=counters)
     with Double(write(folder, [held])) as double:
@@ -110,10 +105,7 @@ def test_the_indexed_store_answers_as_moto_does(tmp_path: Path):
             answers.append(
                 [
                     cloudwatch.get_metric_data(
-                        MetricDataQueries=asked,
-                        StartTime=start,
-                        EndTime=start + timedelta(hours=HOURS),
-                        ScanBy=order,
+                        MetricDataQueries=asked, StartTime=start, EndTime=start + timedelta(hours=HOURS), ScanBy=order
                     )["MetricDataResults"]
                     for asked in (queries, in_one_unit)
                     for order in ("TimestampAscending", "TimestampDescending")
@@ -160,8 +152,7 @@ def test_pages_hold_so_many_points_and_all_of_them_come(filled: Double, day: Sna
     names = ("ReadIOPS", "EBSByteBalance%", "Absent", "WriteIOPS")
     asked = {
         "MetricDataQueries": [
-            query(f"q{n}", name, "quiet", period_s=60, stat="Average")
-            for n, name in enumerate(names)
+            query(f"q{n}", name, "quiet", period_s=60, stat="Average") for n, name in enumerate(names)
         ],
         "StartTime": moment(start),
         "EndTime": moment(end),
@@ -192,8 +183,7 @@ def test_old_minutes_are_forgotten(filled: Double):
         cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=[datum])
     found = cloudwatch.get_metric_data(
         MetricDataQueries=[
-            query(f"p{period}", "ReadIOPS", "old", period_s=period, stat="Average")
-            for period in (60, 300, 3600)
+            query(f"p{period}", "ReadIOPS", "old", period_s=period, stat="Average") for period in (60, 300, 3600)
         ],
         StartTime=end - timedelta(days=600),
         EndTime=end,

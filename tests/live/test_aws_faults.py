@@ -30,11 +30,7 @@ REQUESTS_MOST = 320
 
 WATCHED, SERVERLESS = "simulated-watched", "simulated-serverless"
 METRICS, INSTANCES = "cloudwatch:GetMetricData", "rds:DescribeDBInstances"
-EVENTS, TYPES, CLUSTERS = (
-    "rds:DescribeEvents",
-    "ec2:DescribeInstanceTypes",
-    "rds:DescribeDBClusters",
-)
+EVENTS, TYPES, CLUSTERS = ("rds:DescribeEvents", "ec2:DescribeInstanceTypes", "rds:DescribeDBClusters")
 LOGS, INSIGHTS = "logs:GetLogEvents", "pi:GetResourceMetrics"
 OPTIONAL = (EVENTS, TYPES, LOGS, INSIGHTS)
 
@@ -66,15 +62,9 @@ UNDISTURBED = {name: Case(target=name) for name in (WATCHED, SERVERLESS)}
 
 # A second or third attempt brings the answer.
 PASSING = {
-    "throttled": Case(
-        rules=(fails(METRICS, proxy.throttled, 2), fails(INSIGHTS, proxy.throttled, 1))
-    ),
+    "throttled": Case(rules=(fails(METRICS, proxy.throttled, 2), fails(INSIGHTS, proxy.throttled, 1))),
     "errors of AWS": Case(
-        rules=(
-            fails(METRICS, proxy.broken, 1),
-            fails(INSTANCES, proxy.unavailable, 1),
-            fails(EVENTS, proxy.broken, 1),
-        )
+        rules=(fails(METRICS, proxy.broken, 1), fails(INSTANCES, proxy.unavailable, 1), fails(EVENTS, proxy.broken, 1))
     ),
     "resets": Case(rules=(fails(METRICS, proxy.reset, 1), fails(LOGS, proxy.reset, 1))),
     "a truncated page": Case(rules=(fails(METRICS, proxy.truncated, 1),)),
@@ -85,21 +75,11 @@ PASSING = {
 
 # What is needed does not come: the cause in one sentence, the remedy in another.
 FAILING = {
-    "throttled": Case(
-        rules=(fails(METRICS, proxy.throttled),), says=(f"AWS throttled {METRICS}",), remedy="later"
-    ),
-    "errors of AWS": Case(
-        rules=(fails(METRICS, proxy.broken),), says=("an error on its side",), remedy="Health"
-    ),
-    "metrics cut short": Case(
-        rules=(fails(METRICS, proxy.cut_short),), says=(garbled(METRICS),), remedy="proxy"
-    ),
-    "metrics garbled": Case(
-        rules=(fails(METRICS, proxy.garbage),), says=(garbled(METRICS),), remedy="proxy"
-    ),
-    "instances truncated": Case(
-        rules=(fails(INSTANCES, proxy.truncated),), says=(garbled(INSTANCES),), remedy="proxy"
-    ),
+    "throttled": Case(rules=(fails(METRICS, proxy.throttled),), says=(f"AWS throttled {METRICS}",), remedy="later"),
+    "errors of AWS": Case(rules=(fails(METRICS, proxy.broken),), says=("an error on its side",), remedy="Health"),
+    "metrics cut short": Case(rules=(fails(METRICS, proxy.cut_short),), says=(garbled(METRICS),), remedy="proxy"),
+    "metrics garbled": Case(rules=(fails(METRICS, proxy.garbage),), says=(garbled(METRICS),), remedy="proxy"),
+    "instances truncated": Case(rules=(fails(INSTANCES, proxy.truncated),), says=(garbled(INSTANCES),), remedy="proxy"),
     "reset": Case(
         rules=(fails(METRICS, proxy.reset),),
         says=("127.0.0.1 closed the connection without answering cloudwatch:GetMetricData",),
@@ -119,39 +99,22 @@ FAILING = {
         says=("the web identity token '/none' cannot be read: no such file",),
         remedy="AWS_WEB_IDENTITY_TOKEN_FILE",
         variables=NO_KEYS
-        | {
-            "AWS_WEB_IDENTITY_TOKEN_FILE": "/none",
-            "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/r",
-        },
+        | {"AWS_WEB_IDENTITY_TOKEN_FILE": "/none", "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/r"},
     ),
     "no address": Case(
-        says=("AWS_ENDPOINT_URL is not a URL",),
-        remedy="https://HOST",
-        variables={"AWS_ENDPOINT_URL": "not a url"},
+        says=("AWS_ENDPOINT_URL is not a URL",), remedy="https://HOST", variables={"AWS_ENDPOINT_URL": "not a url"}
     ),
     "metrics denied": Case(
-        rules=(fails(METRICS, proxy.denied),),
-        says=(f"access denied to {METRICS}",),
-        remedy=f"Allow {METRICS}",
+        rules=(fails(METRICS, proxy.denied),), says=(f"access denied to {METRICS}",), remedy=f"Allow {METRICS}"
     ),
     "instances denied": Case(
-        rules=(fails(INSTANCES, proxy.denied),),
-        says=(f"access denied to {INSTANCES}",),
-        remedy=f"Allow {INSTANCES}",
+        rules=(fails(INSTANCES, proxy.denied),), says=(f"access denied to {INSTANCES}",), remedy=f"Allow {INSTANCES}"
     ),
-    "expired": Case(
-        rules=(fails("", proxy.expired),), says=("credentials have expired",), remedy="sso login"
-    ),
+    "expired": Case(rules=(fails("", proxy.expired),), says=("credentials have expired",), remedy="sso login"),
     "expired on the way": Case(
-        rules=(fails(METRICS, proxy.expired),),
-        says=("credentials have expired",),
-        remedy="sso login",
+        rules=(fails(METRICS, proxy.expired),), says=("credentials have expired",), remedy="sso login"
     ),
-    "no credentials": Case(
-        says=("no AWS credentials were found",),
-        remedy="--profile",
-        variables=NO_KEYS,
-    ),
+    "no credentials": Case(says=("no AWS credentials were found",), remedy="--profile", variables=NO_KEYS),
     "nobody listens": Case(
         says=("unable to reach 127.0.0.1",),
         remedy="AWS_ENDPOINT_URL",
@@ -166,9 +129,7 @@ LEAVING = {
         says=tuple(f"access denied to {action}" for action in OPTIONAL),
     ),
     "capacity denied": Case(
-        rules=(fails(CLUSTERS, proxy.denied),),
-        says=(f"access denied to {CLUSTERS}",),
-        target=SERVERLESS,
+        rules=(fails(CLUSTERS, proxy.denied),), says=(f"access denied to {CLUSTERS}",), target=SERVERLESS
     ),
     "each in its way": Case(
         rules=(
@@ -177,12 +138,7 @@ LEAVING = {
             fails(LOGS, proxy.broken),
             fails(INSIGHTS, proxy.throttled),
         ),
-        says=(
-            garbled(EVENTS),
-            garbled(TYPES),
-            f"AWS failed to answer {LOGS}",
-            f"AWS throttled {INSIGHTS}",
-        ),
+        says=(garbled(EVENTS), garbled(TYPES), f"AWS failed to answer {LOGS}", f"AWS throttled {INSIGHTS}"),
     ),
     "pages without end": Case(
         rules=(fails(EVENTS, proxy.endless), fails(LOGS, proxy.endless)),
@@ -190,12 +146,7 @@ LEAVING = {
     ),
 }
 # In this order they are begun; the longest wait first.
-GROUPS = {
-    "undisturbed": UNDISTURBED,
-    "leaving": LEAVING,
-    "passing": PASSING,
-    "failing": FAILING,
-}
+GROUPS = {"undisturbed": UNDISTURBED, "leaving": LEAVING, "passing": PASSING, "failing": FAILING}
 
 
 def watched(folder: Path) -> Held:
@@ -235,9 +186,7 @@ Outcomes = dict[tuple[str, str], Future[Outcome]]
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
     """What each case came to, by its group and name; all of them are under way from the beginning."""
     folder = tmp_path_factory.mktemp("account")
-    clusters = [
-        Cluster(identifier="simulated-cluster", engine="aurora-postgresql", capacity_acu_max=16.0)
-    ]
+    clusters = [Cluster(identifier="simulated-cluster", engine="aurora-postgresql", capacity_acu_max=16.0)]
     holdings = write(folder, [watched(folder), serverless(folder)], clusters)
     with Double(holdings) as double, ThreadPoolExecutor(AT_ONCE) as pool:
         yield {

@@ -122,9 +122,7 @@ def test_a_server_that_dies_half_way_costs_only_what_was_not_read(holdings: Path
     """What was read is shown, what was not is named with the cause, and the status says so."""
     with Double(holdings) as mortal:
         die = proxy.ends(mortal.kill)
-        found = plimsoll(
-            mortal.port, *FLEET, rules=[Rule(fault=die, action=METRICS, skip=8, times=1)]
-        )
+        found = plimsoll(mortal.port, *FLEET, rules=[Rule(fault=die, action=METRICS, skip=8, times=1)])
     document = overview(found)
     read = {row["identifier"] for row in document["rows"]}
     unread = {row["identifier"]: row for row in document["unread"]}

@@ -68,11 +68,7 @@ def test_a_name_that_says_so_is_gzipped(double: Double):
 
 @pytest.mark.parametrize(
     "rules",
-    [
-        fails(proxy.throttled, times=2),
-        fails(proxy.truncated, skip=1, times=1),
-        fails(proxy.broken, skip=2, times=1),
-    ],
+    [fails(proxy.throttled, times=2), fails(proxy.truncated, skip=1, times=1), fails(proxy.broken, skip=2, times=1)],
 )
 def test_what_passes_changes_nothing(rules: tuple[Rule, ...], double: Double):
     """Throttled twice, a page that broke off, an error of AWS: the file is the same, retries count."""
@@ -94,26 +90,14 @@ class Case(Struct, frozen=True, kw_only=True):
 
 
 FAILING = {
-    "throttled": Case(
-        rules=fails(proxy.throttled), says=f"AWS throttled {PRODUCTS}", remedy="later"
-    ),
-    "denied": Case(
-        rules=fails(proxy.denied), says=f"access denied to {PRODUCTS}", remedy=f"Allow {PRODUCTS}"
-    ),
-    "a later page denied": Case(
-        rules=fails(proxy.denied, skip=2), says=f"access denied to {PRODUCTS}", remedy="Allow"
-    ),
-    "truncated": Case(
-        rules=fails(proxy.truncated), says=f"the answer to {PRODUCTS} was cut off", remedy="again"
-    ),
+    "throttled": Case(rules=fails(proxy.throttled), says=f"AWS throttled {PRODUCTS}", remedy="later"),
+    "denied": Case(rules=fails(proxy.denied), says=f"access denied to {PRODUCTS}", remedy=f"Allow {PRODUCTS}"),
+    "a later page denied": Case(rules=fails(proxy.denied, skip=2), says=f"access denied to {PRODUCTS}", remedy="Allow"),
+    "truncated": Case(rules=fails(proxy.truncated), says=f"the answer to {PRODUCTS} was cut off", remedy="again"),
     "a later page cut short": Case(
-        rules=fails(proxy.cut_short, skip=1),
-        says=f"the answer to {PRODUCTS} was cut off",
-        remedy="again",
+        rules=fails(proxy.cut_short, skip=1), says=f"the answer to {PRODUCTS} was cut off", remedy="again"
     ),
-    "garbage": Case(
-        rules=fails(proxy.garbage), says=f"the answer to {PRODUCTS} was cut off", remedy="proxy"
-    ),
+    "garbage": Case(rules=fails(proxy.garbage), says=f"the answer to {PRODUCTS} was cut off", remedy="proxy"),
     "pages without end": Case(
         rules=fails(proxy.endless),
         says="stopped after 5 requests",
@@ -121,10 +105,7 @@ FAILING = {
         more=("--max-api-calls", "5"),
     ),
     "too few calls": Case(
-        rules=(),
-        says="stopped after 2 requests",
-        remedy="--max-api-calls",
-        more=("--max-api-calls", "2"),
+        rules=(), says="stopped after 2 requests", remedy="--max-api-calls", more=("--max-api-calls", "2")
     ),
 }
 
@@ -145,9 +126,7 @@ def test_what_fails_is_one_sentence_and_no_file(name: str, double: Double):
 
 def test_a_region_that_sells_nothing_is_said_so(double: Double):
     """AWS answers an empty list for a name that is none."""
-    outcome = plimsoll(
-        double.port, "prices", "refresh", "--region", "eu-wset-1", "-o", "prices.json"
-    )
+    outcome = plimsoll(double.port, "prices", "refresh", "--region", "eu-wset-1", "-o", "prices.json")
 
     assert (2, {}) == (outcome.status, outcome.files), outcome.shown()
     assert "AWS lists no RDS prices for 'eu-wset-1'" in outcome.errors[0]

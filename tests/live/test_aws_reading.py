@@ -15,12 +15,7 @@ from fixtures.aws import simulated
 from fixtures.aws.commands import Outcome, between, plimsoll, requests_said
 from fixtures.aws.double import Double
 from fixtures.aws.holdings import Cluster, Event, Held, described, hold, in_cloudwatch_units, write
-from fixtures.aws.monitoring import (
-    COMMITS_PER_S,
-    ROLLBACKS_PER_S,
-    load_counters,
-    write_documents,
-)
+from fixtures.aws.monitoring import COMMITS_PER_S, ROLLBACKS_PER_S, load_counters, write_documents
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.diagnosis.stretches import at_ceiling
 from plimsoll.model.metric import METRICS, Metric
@@ -73,9 +68,7 @@ def watched(folder: Path) -> Held:
         folder,
         snapshot,
         described={"MonitoringInterval": 1, "PerformanceInsightsRetentionPeriod": 7},
-        enhanced_file=write_documents(
-            folder / "documents.jsonl", snapshot, SECONDS, volumes=2, pulse=2
-        ),
+        enhanced_file=write_documents(folder / "documents.jsonl", snapshot, SECONDS, volumes=2, pulse=2),
         counters=load_counters(snapshot, sessions=8.0, waiting=6.0, waiting_for_io=5.0),
         events=[
             Event(time_s=END_S - hours * HOUR_S, message=message, categories=[category])
@@ -106,9 +99,7 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
     held.append(hold(folder, aged(story("quiet", "simulated-aged"), 20)))
     empty = story("quiet", "simulated-stopped").instance
     held.append(Held(identifier=empty.identifier, described=described(empty)))
-    clusters = [
-        Cluster(identifier="simulated-cluster", engine="aurora-postgresql", capacity_acu_max=16.0)
-    ]
+    clusters = [Cluster(identifier="simulated-cluster", engine="aurora-postgresql", capacity_acu_max=16.0)]
     with Double(write(folder, held, clusters)) as running:
         yield running
 
@@ -137,8 +128,7 @@ def export(snapshot: Snapshot, folder: Path) -> Path:
             writer = csv.writer(file)
             writer.writerow(("timestamp", "metric", "value"))
             writer.writerows(
-                (int(t), name, repr(float(v)))
-                for t, v in zip(series.time_s, in_cloudwatch_units(series), strict=True)
+                (int(t), name, repr(float(v))) for t, v in zip(series.time_s, in_cloudwatch_units(series), strict=True)
             )
     fields = described(snapshot.instance) | {"AvailabilityZone": f"{snapshot.instance.region}a"}
     (folder / "instance.json").write_text(json.dumps({"DBInstances": [fields]}))
@@ -229,9 +219,7 @@ def test_performance_insights_say_which_statement_waits_at_the_ceiling(double: D
     assert (load.start_s, load.end_s) in at_ceiling(found)
     assert pytest.approx(8.0) == load.sessions
     assert pytest.approx(5.0) == load.io_sessions
-    assert ["INSERT INTO orders SELECT * FROM staging WHERE batch = ?"] == [
-        use.text for use in load.statements[:1]
-    ]
+    assert ["INSERT INTO orders SELECT * FROM staging WHERE batch = ?"] == [use.text for use in load.statements[:1]]
     assert pytest.approx([0.75, 0.25]) == [use.io_share for use in load.statements]
     assert ["etl", "app"] == [use.text for use in load.users]
     assert pytest.approx(3.75) == load.statements[0].outside_io_sessions
@@ -257,10 +245,7 @@ def test_a_restore_explains_the_hours_after_it(double: Double):
         report = json.loads(diagnosed(double.port, name, WINDOW).stdout)
         contexts = {interval["context"] for interval in report["intervals"]}
         codes = {finding["code"] for finding in report["findings"]}
-        loaded[name] = (
-            any("lazy loading" in context for context in contexts),
-            "StorageLazyLoading" in codes,
-        )
+        loaded[name] = (any("lazy loading" in context for context in contexts), "StorageLazyLoading" in codes)
 
     assert {"simulated-watched": (True, True), "simulated-search": (False, False)} == loaded
 
@@ -327,9 +312,7 @@ def test_a_name_that_is_nearly_right_is_set_right(double: Double):
 
 def test_no_request_goes_beyond_the_bound(double: Double):
     """With --max-api-calls the reading is refused before it is too much, and nothing more is sent."""
-    found = plimsoll(
-        double.port, "diagnose", "rds:simulated-quiet", "--max-api-calls", "2", *between(WINDOW)
-    )
+    found = plimsoll(double.port, "diagnose", "rds:simulated-quiet", "--max-api-calls", "2", *between(WINDOW))
 
     assert 2 == found.status
     assert "--max-api-calls" in found.stderr
@@ -342,9 +325,6 @@ def test_a_profile_brings_its_own_region_and_credentials(double: Double):
     wrong = plimsoll(double.port, "diagnose", "rds:simulated-quiet", "--profile", "nobody")
     elsewhere = plimsoll(double.port, "diagnose", "rds:simulated-quiet", "--region", "eu-west-1")
 
-    assert (2, ["error: the AWS configuration has no profile 'nobody'"]) == (
-        wrong.status,
-        wrong.errors,
-    )
+    assert (2, ["error: the AWS configuration has no profile 'nobody'"]) == (wrong.status, wrong.errors)
     assert (2, ["error: there is no instance in eu-west-1"]) == (elsewhere.status, elsewhere.errors)
     assert "Give --region; these regions have instances:" in elsewhere.stderr

@@ -54,21 +54,13 @@ def with_profile(double: Double, folder: Path, text: str) -> Outcome:
     """What a profile called `shop` comes to."""
     (folder / "config").write_text(text)
     return plimsoll(
-        double.port,
-        *COMMAND,
-        *("--profile", "shop"),
-        before=SHORTER,
-        AWS_CONFIG_FILE=str(folder / "config"),
+        double.port, *COMMAND, *("--profile", "shop"), before=SHORTER, AWS_CONFIG_FILE=str(folder / "config")
     )
 
 
 @pytest.mark.parametrize(
     ("program", "expected"),
-    [
-        ("false", "failed"),
-        ("echo no json", "printed no JSON"),
-        ("sleep 100", "did not end in 2 s"),
-    ],
+    [("false", "failed"), ("echo no json", "printed no JSON"), ("sleep 100", "did not end in 2 s")],
 )
 def test_a_credential_process_is_named(
     program: str, expected: str, double: Double, undisturbed: Outcome, tmp_path: Path
@@ -88,16 +80,12 @@ def test_a_code_is_not_waited_for_without_a_terminal(double: Double, tmp_path: P
     found = with_profile(double, tmp_path, MFA.format(secret=secret))
 
     assert (2, "", {}) == (found.status, found.stdout, found.counts), found.shown()
-    assert ["error: the AWS profile needs an MFA code, but there is no terminal to enter it"] == (
-        found.errors
-    )
+    assert ["error: the AWS profile needs an MFA code, but there is no terminal to enter it"] == (found.errors)
     assert "aws sts get-session-token" in found.hints[0]
 
 
 @pytest.mark.parametrize("action", [INSTANCES, METRICS, *OPTIONAL])
-def test_the_limit_of_a_reading_holds_wherever_it_stalls(
-    action: str, double: Double, undisturbed: Outcome
-):
+def test_the_limit_of_a_reading_holds_wherever_it_stalls(action: str, double: Double, undisturbed: Outcome):
     """A byte every two seconds would take hours; the reading ends at its limit, which each answer extends."""
     rules = [Rule(action=action, fault=proxy.dripping)]
     found = plimsoll(double.port, *COMMAND, rules=rules, before=SHORTER)

@@ -19,10 +19,7 @@ from fixtures.aws.proxy import Proxy, Rule
 
 NAME = "simulated-claims"
 DEADLINE_S = 60.0
-PROGRAM = (
-    "import plimsoll.cli.diagnose.repeat as r; r.CLOUDWATCH_S = 1\n"
-    "from plimsoll.cli.main import main; main()"
-)
+PROGRAM = "import plimsoll.cli.diagnose.repeat as r; r.CLOUDWATCH_S = 1\nfrom plimsoll.cli.main import main; main()"
 """The command, with the shortest time between readings of CloudWatch cut to a second."""
 COMMAND = (sys.executable, "-c", PROGRAM, "diagnose", f"rds:{NAME}", "--watch", "1s")
 
@@ -31,9 +28,7 @@ COMMAND = (sys.executable, "-c", PROGRAM, "diagnose", f"rds:{NAME}", "--watch", 
 def double(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
     """An account with one instance that is behind a ceiling for hours."""
     folder = tmp_path_factory.mktemp("account")
-    snapshot = simulated.moved(
-        simulated.example("claims-pipeline"), simulated.recent_end_s(), identifier=NAME
-    )
+    snapshot = simulated.moved(simulated.example("claims-pipeline"), simulated.recent_end_s(), identifier=NAME)
     with Double(write(folder, [hold(folder, snapshot)])) as running:
         yield running
 
@@ -42,10 +37,7 @@ def test_a_terminal_is_redrawn_and_a_failure_leaves_the_verdict(double: Double):
     """The report is drawn again in place; AWS fails, the verdict is stale; Ctrl-C ends with 130."""
     rules = [Rule(action="rds:DescribeDBInstances", fault=proxy.denied, skip=2, times=None)]
     master, slave = pty.openpty()
-    with (
-        tempfile.TemporaryDirectory(prefix="plimsoll-aws-") as place,
-        Proxy(double.port, rules) as between,
-    ):
+    with tempfile.TemporaryDirectory(prefix="plimsoll-aws-") as place, Proxy(double.port, rules) as between:
         variables = environment(between.url, Path(place), TERM="xterm", COLUMNS="80")
         command = subprocess.Popen(
             COMMAND,
@@ -77,10 +69,7 @@ def test_a_terminal_is_redrawn_and_a_failure_leaves_the_verdict(double: Double):
 
 def test_a_pipe_gets_one_report(double: Double):
     """However often it is read, the same verdict is printed once."""
-    with (
-        tempfile.TemporaryDirectory(prefix="plimsoll-aws-") as place,
-        Proxy(double.port, []) as between,
-    ):
+    with tempfile.TemporaryDirectory(prefix="plimsoll-aws-") as place, Proxy(double.port, []) as between:
         command = subprocess.Popen(
             COMMAND,
             cwd=place,
@@ -92,9 +81,7 @@ def test_a_pipe_gets_one_report(double: Double):
             start_new_session=True,
         )
         deadline = time.monotonic() + DEADLINE_S
-        while (
-            time.monotonic() < deadline and between.counts().get("cloudwatch:GetMetricData", 0) < 3
-        ):
+        while time.monotonic() < deadline and between.counts().get("cloudwatch:GetMetricData", 0) < 3:
             time.sleep(0.1)
         command.send_signal(signal.SIGINT)
         out, errors = command.communicate(timeout=DEADLINE_S)

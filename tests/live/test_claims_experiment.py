@@ -81,15 +81,9 @@ def check_published_experience(figures: dict[str, dict[str, float]]) -> None:
 @pytest.mark.experiment
 @pytest.mark.parametrize(
     ("moment", "sign"),
-    [
-        ("filling the database", signal.SIGINT),
-        ("phase 2 of 6", signal.SIGINT),
-        ("phase 2 of 6", signal.SIGKILL),
-    ],
+    [("filling the database", signal.SIGINT), ("phase 2 of 6", signal.SIGINT), ("phase 2 of 6", signal.SIGKILL)],
 )
-def test_an_end_in_the_middle_leaves_nothing(
-    ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals
-):
+def test_an_end_in_the_middle_leaves_nothing(ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals):
     assert_an_end_leaves_nothing(
         COMMAND,
         moment,

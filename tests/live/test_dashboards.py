@@ -18,11 +18,7 @@ pytestmark = pytest.mark.live
 # What Grafana puts in for all values, and for one instance.
 CHOSEN = {
     "plimsoll-fleet": {"account": ".*", "region": ".*", "instance": ".*", "job": ".*"},
-    "plimsoll-instance": {
-        "account": ACCOUNT,
-        "region": "eu-central-1",
-        "instance": "claims-pipeline",
-    },
+    "plimsoll-instance": {"account": ACCOUNT, "region": "eu-central-1", "instance": "claims-pipeline"},
 }
 # Four scrapes at the second of this server; Grafana puts in four times the interval of the data source.
 RATE_INTERVAL = "4s"
@@ -87,9 +83,4 @@ def test_the_fleet_is_counted(prometheus):
         if title in ("Instances", "At a ceiling", "Close to a ceiling", "Without new data")
     }
 
-    assert found == {
-        "Instances": 4,
-        "At a ceiling": 1,
-        "Close to a ceiling": 0,
-        "Without new data": 3,
-    }
+    assert found == {"Instances": 4, "At a ceiling": 1, "Close to a ceiling": 0, "Without new data": 3}

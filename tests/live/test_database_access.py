@@ -13,12 +13,7 @@ from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot_file.codec import decode_snapshot
-from plimsoll.sources.postgres.pg_stat import (
-    DatabaseCounters,
-    DatabaseProbe,
-    DatabaseSilence,
-    gaps_of,
-)
+from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe, DatabaseSilence, gaps_of
 from plimsoll.sources.postgres.session import open_session, opening_of
 from plimsoll.sources.postgres.statements.terms import LOADING, RECORDING, SWEEP, Terms
 
@@ -49,9 +44,7 @@ def probe(postgres: Postgres) -> Iterator[DatabaseProbe]:
     connected.close()
 
 
-def test_a_reading_is_a_guarded_read_only_transaction(
-    probe: DatabaseProbe, admin: psycopg.Connection
-):
+def test_a_reading_is_a_guarded_read_only_transaction(probe: DatabaseProbe, admin: psycopg.Connection):
     """It can write nothing, waits for nobody, says who it is, and leaves no transaction open."""
     assert isinstance(probe.read(), DatabaseCounters)
     state = admin.execute(
@@ -87,10 +80,7 @@ def test_a_lock_in_the_way_is_not_waited_for(probe: DatabaseProbe, postgres: Pos
 
 def test_a_lost_connection_is_made_anew(probe: DatabaseProbe, admin: psycopg.Connection):
     """The reading that met it is a gap, the next one a reading."""
-    admin.execute(
-        "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
-        "where application_name = 'plimsoll'"
-    )
+    admin.execute("select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'plimsoll'")
     answer = probe.read()
 
     assert isinstance(answer, DatabaseSilence)
@@ -98,9 +88,7 @@ def test_a_lost_connection_is_made_anew(probe: DatabaseProbe, admin: psycopg.Con
     assert isinstance(probe.read(), DatabaseCounters)
 
 
-def test_counts_are_those_of_the_server(
-    probe: DatabaseProbe, postgres: Postgres, admin: psycopg.Connection
-):
+def test_counts_are_those_of_the_server(probe: DatabaseProbe, postgres: Postgres, admin: psycopg.Connection):
     """Connections without ours, sessions at work, waiting ones; transactions and bytes only grow."""
     with psycopg.connect(postgres.dsn) as sleeper:
         before = probe.read()
@@ -118,9 +106,7 @@ def test_counts_are_those_of_the_server(
     assert after.written_bytes >= before.written_bytes > 0
 
 
-def test_a_role_without_rights_sees_less_and_says_what_it_needs(
-    plain_role: str, admin: psycopg.Connection
-):
+def test_a_role_without_rights_sees_less_and_says_what_it_needs(plain_role: str, admin: psycopg.Connection):
     """Sessions are hidden from it, transactions are not; pg_monitor is enough for all."""
     plain = DatabaseProbe(plain_role, time.monotonic)
     facts = plain.open()
@@ -133,11 +119,7 @@ def test_a_role_without_rights_sees_less_and_says_what_it_needs(
     assert "GRANT pg_monitor TO plain;" == gaps_of(facts)[0].remedy
     assert None is facts.data_directory
     assert reading.transaction_count > 0
-    assert (None, None, None) == (
-        reading.connection_count,
-        reading.active_count,
-        reading.waiting_count,
-    )
+    assert (None, None, None) == (reading.connection_count, reading.active_count, reading.waiting_count)
     assert granted.connection_count is not None
     assert () == gaps_of(monitor_facts)
     assert monitor_facts.data_directory is not None
@@ -169,9 +151,7 @@ def test_recording_goes_on_without_the_database(postgres: Postgres, run: Run, tm
         "where application_name = 'plimsoll'\" > cut; sleep 2"
     )
     done = run(
-        *("record", "host", "-o", "cut.json", "--", "sh", "-c", cut),
-        **postgres.environment,
-        PLIMSOLL_DSN=postgres.dsn,
+        *("record", "host", "-o", "cut.json", "--", "sh", "-c", cut), **postgres.environment, PLIMSOLL_DSN=postgres.dsn
     )
 
     assert 0 == done.returncode, done.stderr
@@ -188,8 +168,7 @@ def test_recording_goes_on_without_the_database(postgres: Postgres, run: Run, tm
 def test_a_database_of_another_machine_is_refused(run: Run):
     """Its transactions beside this host's disk would be two machines in one report."""
     done = run(
-        *("record", "host", "--for", "1s"),
-        *("--dsn", "host=203.0.113.7 connect_timeout=2 password=s3cret dbname=x"),
+        *("record", "host", "--for", "1s"), *("--dsn", "host=203.0.113.7 connect_timeout=2 password=s3cret dbname=x")
     )
 
     assert 2 == done.returncode

@@ -125,9 +125,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_its_log(monkeypatch):
     """The last line of its log is the message, and the log is where the hint says."""
     made: list[str] = []
     make = server.tempfile.mkdtemp
-    monkeypatch.setattr(
-        server.tempfile, "mkdtemp", lambda **how: made.append(make(**how)) or made[-1]
-    )
+    monkeypatch.setattr(server.tempfile, "mkdtemp", lambda **how: made.append(make(**how)) or made[-1])
     with pytest.raises(SourceError) as raised, Postgres({"no_such_setting": "1"}):
         pass
 

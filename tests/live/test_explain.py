@@ -38,9 +38,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("create table orders (id int primary key, customer int, note text)")
-            connection.execute(
-                "insert into orders select g, g % 1000, repeat('x', 60) from generate_series(1, 1e5) g"
-            )
+            connection.execute("insert into orders select g, g % 1000, repeat('x', 60) from generate_series(1, 1e5) g")
             connection.execute("vacuum (freeze, analyze) orders")
             connection.execute(
                 "create function waited() returns int volatile language plpgsql as $$ begin "
@@ -65,9 +63,7 @@ def recorder(server: Postgres) -> Iterator[Recorder]:
     connected.close()
 
 
-def explained(
-    recorder: Recorder, statement: str, *values: str, **more
-) -> Capture | UnrecordedStatement:
+def explained(recorder: Recorder, statement: str, *values: str, **more) -> Capture | UnrecordedStatement:
     """One execution, with values where there are any."""
     wanted = StatementToRun(statement=statement, parameters=values or None)
     plain = {"timeout_s": 20, "allows_writes": False, "is_generic": False}
@@ -90,16 +86,11 @@ def test_a_statement_is_recorded_with_plan_blocks_and_times(recorder: Recorder):
 def test_no_statement_changes_anything(recorder: Recorder, admin: psycopg.Connection):
     """What slips past the names is refused by the server; nothing stays behind, not even a lock."""
     admin.execute(
-        "create or replace function sneaky() returns int volatile language sql as "
-        "$$ delete from orders returning 1 $$"
+        "create or replace function sneaky() returns int volatile language sql as $$ delete from orders returning 1 $$"
     )
     for statement in (
         *("select sneaky()", "select set_config('transaction_read_only', 'off', false)"),
-        *(
-            "select nextval('orders_seq')",
-            "select 1; commit; drop table orders",
-            "drop table orders",
-        ),
+        *("select nextval('orders_seq')", "select 1; commit; drop table orders", "drop table orders"),
         "select lo_create(0)",
     ):
         assert isinstance(explained(recorder, statement), UnrecordedStatement), statement
@@ -237,10 +228,7 @@ def test_the_top_statements_come_from_pg_stat_statements(
         json.dumps({"select sum(customer) from orders where id > $1": ["5"]}), encoding="utf-8"
     )
     dsn = f"host=127.0.0.1 port={server.port} dbname=postgres user=reader password=x"
-    done = run(
-        *("explain", "record", dsn, "--top", "3", "--params", "values.json"),
-        *("-o", "top.json"),
-    )
+    done = run(*("explain", "record", dsn, "--top", "3", "--params", "values.json"), *("-o", "top.json"))
     admin.execute("drop owned by reader; drop role reader")
     found = read_captures(tmp_path / "top.json")
     first = found.captures[0]
@@ -253,9 +241,7 @@ def test_the_top_statements_come_from_pg_stat_statements(
     assert not any("pg_" in c.statement for c in found.captures)
 
 
-def test_counters_of_two_moments_are_captures(
-    server: Postgres, recorder: Recorder, admin: psycopg.Connection
-):
+def test_counters_of_two_moments_are_captures(server: Postgres, recorder: Recorder, admin: psycopg.Connection):
     """The mean call between them: here five calls that each count all rows."""
     from plimsoll.causes.statements.statements import capture_of, work_between
 
@@ -270,9 +256,7 @@ def test_counters_of_two_moments_are_captures(
     assert mean.blocks.touched > 900
 
 
-def test_a_logged_plan_is_that_of_explain(
-    server: Postgres, recorder: Recorder, admin: psycopg.Connection
-):
+def test_a_logged_plan_is_that_of_explain(server: Postgres, recorder: Recorder, admin: psycopg.Connection):
     """JSON and text in the server's log, beside what EXPLAIN gave: the same plan over the same blocks."""
     admin.execute("load 'auto_explain'")
     admin.execute("set auto_explain.log_min_duration = 0")
@@ -281,9 +265,7 @@ def test_a_logged_plan_is_that_of_explain(
         admin.execute("select count(*) from orders where customer = 8").fetchall()
     admin.execute("set auto_explain.log_min_duration = -1")
     log = read_captures(server._directory / "log")
-    alike = [
-        c for c in log.captures if c.statement == "select count(*) from orders where customer = ?"
-    ]
+    alike = [c for c in log.captures if c.statement == "select count(*) from orders where customer = ?"]
     given = explained(recorder, SCAN)
 
     assert 2 == len(alike)
@@ -294,9 +276,7 @@ def test_a_logged_plan_is_that_of_explain(
         assert pytest.approx(given.blocks.touched, abs=10) == capture.blocks.touched
 
 
-def test_a_role_that_sees_no_statements_says_what_it_needs(
-    server: Postgres, admin: psycopg.Connection, run: Run
-):
+def test_a_role_that_sees_no_statements_says_what_it_needs(server: Postgres, admin: psycopg.Connection, run: Run):
     """Other users' statements are hidden; the remedy is a GRANT, and no password is printed."""
     admin.execute("create role plain login password 's3cret'")
     admin.execute("grant select on orders to plain")

@@ -19,9 +19,7 @@ from plimsoll.sources.explain.statements import StatementToRun
 pytestmark = pytest.mark.realtime
 
 # 87 Mbit/s for ever, 2,085 Mbit/s while credits last: a factor of 24.
-MICRO = Instance(
-    db_class="db.t3.micro", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+MICRO = Instance(db_class="db.t3.micro", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 SCAN = "select count(*) from orders where customer = 7"
 SETTINGS = {
     "shared_buffers": "16MB",
@@ -56,9 +54,7 @@ def test_the_same_plan_without_credits_is_not_the_query():
         (folder / "disk").chmod(0o777)
         loader = made(folder)
         with (
-            Gate(
-                GateSetup(instance=MICRO), folder / "disk", folder / "mount", also_remove=(folder,)
-            ) as gate,
+            Gate(GateSetup(instance=MICRO), folder / "disk", folder / "mount", also_remove=(folder,)) as gate,
             loader.relocated(folder / "mount" / "data", SETTINGS) as server,
         ):
             recorder = Recorder(server.dsn)
@@ -78,8 +74,6 @@ def test_the_same_plan_without_credits_is_not_the_query():
 
 def explained(recorder: Recorder) -> Capture:
     """One execution."""
-    found = recorder.explain(
-        StatementToRun(statement=SCAN), timeout_s=60, allows_writes=False, is_generic=False
-    )
+    found = recorder.explain(StatementToRun(statement=SCAN), timeout_s=60, allows_writes=False, is_generic=False)
     assert isinstance(found, Capture), found
     return found

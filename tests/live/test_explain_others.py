@@ -11,11 +11,7 @@ from live.machine import Run
 from plimsoll.lab.servers.postgres import USER, Postgres
 from plimsoll.sources.explain.file import read_captures
 
-SETTINGS = {
-    "shared_buffers": "16MB",
-    "shared_preload_libraries": "pg_stat_statements",
-    "fsync": "off",
-}
+SETTINGS = {"shared_buffers": "16MB", "shared_preload_libraries": "pg_stat_statements", "fsync": "off"}
 
 # What the owner writes in the place of a body that was harmless.
 TRAP = """
@@ -62,9 +58,7 @@ class Owned:
 
     def of(self, role: str, password: str = "x") -> str:
         """The DSN of a role."""
-        return (
-            f"host=127.0.0.1 port={self.server.port} dbname=owned user={role} password={password}"
-        )
+        return f"host=127.0.0.1 port={self.server.port} dbname=owned user={role} password={password}"
 
     def as_admin(self) -> psycopg.Connection:
         """The superuser, in this database."""
@@ -243,8 +237,7 @@ def test_a_superuser_that_calls_itself_another_role_runs_nothing(owned: Owned, r
         admin.execute("create role lesser; grant pg_monitor to lesser")
     for name in ("role", "session_authorization"):
         done = run(
-            *("explain", "record", f"{owned.dsn} options='-c {name}=lesser'"),
-            *("--top", "20", "-o", "top.json"),
+            *("explain", "record", f"{owned.dsn} options='-c {name}=lesser'"), *("--top", "20", "-o", "top.json")
         )
 
         assert [] == owned.steps
@@ -266,9 +259,7 @@ def test_a_plain_role_runs_the_top_statements(owned: Owned, run: Run, tmp_path: 
 
 def test_a_named_statement_runs_for_a_superuser(owned: Owned, run: Run):
     """Whoever names a statement answers for what it calls."""
-    done = run(
-        "explain", "record", owned.dsn, "--statement", "select count(id) from s.t", "-o", "a.json"
-    )
+    done = run("explain", "record", owned.dsn, "--statement", "select count(id) from s.t", "-o", "a.json")
 
     assert 0 == done.returncode, done.stdout
     assert [] == owned.steps
@@ -283,9 +274,7 @@ def closed(server: Postgres, owned: Owned) -> str:
         admin.execute("create index on kept (lower(note)) where gone is null")
         admin.execute("create view shown as select id, note from kept where gone is null")
         admin.execute("create type mood as enum ('a', 'b')")
-        admin.execute(
-            "create function twice(int) returns int immutable language sql as 'select 2 * $1'"
-        )
+        admin.execute("create function twice(int) returns int immutable language sql as 'select 2 * $1'")
         admin.execute(
             "create function counted() returns int language plpgsql as "
             f"$$ begin copy (select 1) to program 'cat >> {owned.canary}'; return 1; end $$"
@@ -326,18 +315,9 @@ def test_a_powerful_role_plans_where_nobody_else_can_have_code(
 
 
 OPENED = {
-    "the schema": (
-        "grant create on schema public to dbown",
-        "revoke create on schema public from dbown",
-    ),
-    "everybody": (
-        "grant create on schema public to public",
-        "revoke create on schema public from public",
-    ),
-    "the database": (
-        "grant create on database postgres to dbown",
-        "revoke create on database postgres from dbown",
-    ),
+    "the schema": ("grant create on schema public to dbown", "revoke create on schema public from dbown"),
+    "everybody": ("grant create on schema public to public", "revoke create on schema public from public"),
+    "the database": ("grant create on database postgres to dbown", "revoke create on database postgres from dbown"),
     "a schema": ("create schema o authorization dbown", "drop schema o"),
     "a table": ("create table o (); alter table o owner to dbown", "drop table o"),
     "a type": ("create type o as enum (); alter type o owner to dbown", "drop type o"),
@@ -349,10 +329,7 @@ OPENED = {
         "create text search dictionary o (template = simple); alter text search dictionary o owner to dbown",
         "drop text search dictionary o",
     ),
-    "the whole": (
-        "alter database postgres owner to dbown",
-        f"alter database postgres owner to {USER}",
-    ),
+    "the whole": ("alter database postgres owner to dbown", f"alter database postgres owner to {USER}"),
 }
 
 
@@ -396,9 +373,7 @@ def test_temporary_functions_of_others_are_not_planned(closed: str, owned: Owned
         (schema,) = other.execute("select pg_my_temp_schema()::regnamespace::text").fetchone()
         hidden = schema.replace("_t", "\\005ft", 1)
         for name in (schema, f'"{schema}"', schema.upper(), f'U&"{hidden}"', f'u&"{hidden}"'):
-            other.execute(
-                f"select {name}.trap() from kept full join (select pg_sleep(0.02)) x on true"
-            )
+            other.execute(f"select {name}.trap() from kept full join (select pg_sleep(0.02)) x on true")
         done = run("explain", "record", closed, "--top", "20", "-o", "top.json")
 
     assert [] == owned.steps

@@ -126,11 +126,7 @@ def test_ctrl_c_reports_the_rounds_that_are_over_and_leaves_nothing(tmp_path: Pa
     """Neither a server, a service nor a folder, also after a round in which a node was killed."""
     report = tmp_path / "failover.json"
     with subprocess.Popen(
-        [
-            *COMMAND,
-            *("--kills", "5", "--partitions", "0", "--switchovers", "0"),
-            *("-o", report),
-        ],
+        [*COMMAND, *("--kills", "5", "--partitions", "0", "--switchovers", "0"), *("-o", report)],
         env=clean_environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -12,9 +12,7 @@ from live.killed_ingests import held, killed_until_done, mixed_source, started
 from plimsoll.app.lake.ingest import open_lake
 
 
-def test_an_ingest_that_is_killed_again_and_again_gives_the_lake_of_one_that_is_not(
-    tmp_path: Path,
-):
+def test_an_ingest_that_is_killed_again_and_again_gives_the_lake_of_one_that_is_not(tmp_path: Path):
     source = str(mixed_source(tmp_path / "in"))
     process = started(source, str(tmp_path / "whole"))
     _, complaints = process.communicate()
@@ -47,9 +45,7 @@ def test_the_next_ingest_deletes_what_a_killed_one_left(tmp_path: Path):
     assert {"lake.json", manifest.described, *named} == {name for name, _, _ in lake.place.files()}
 
 
-def test_a_table_of_iceberg_is_made_good_by_the_next_ingest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_table_of_iceberg_is_made_good_by_the_next_ingest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Killed before, between and after the commits of the lake and of the table, both have each point once."""
     monkeypatch.setenv("PYICEBERG_CATALOG__LAB__URI", f"sqlite:///{tmp_path}/catalog.db")
     monkeypatch.setenv("PYICEBERG_CATALOG__LAB__WAREHOUSE", f"file://{tmp_path}/warehouse")
@@ -67,6 +63,4 @@ def test_a_table_of_iceberg_is_made_good_by_the_next_ingest(
 
     assert 2 <= kills
     assert str(lake.manifest().commit) == copy.properties["plimsoll.commit"]
-    assert held(lake)["points"].equals(
-        found.select(*order, "sum", "count", "min", "max").sort(order)
-    )
+    assert held(lake)["points"].equals(found.select(*order, "sum", "count", "min", "max").sort(order))

@@ -39,9 +39,7 @@ def page(browser: Browser, folder: Path) -> Iterator[Page]:
     found.wait_for_selector(READY)
     yield found
     context.close()
-    assert [(folder / "many.html").as_uri()] == [
-        url for url in wrong if not url.startswith("data:")
-    ]
+    assert [(folder / "many.html").as_uri()] == [url for url in wrong if not url.startswith("data:")]
 
 
 def cells(page: Page, title: str) -> list[str]:
@@ -153,10 +151,7 @@ def test_a_phone_sorts_by_a_list(browser: Browser, folder: Path, width: int, sch
     assert (width == 390) == page.locator("#sort").is_visible()
     if width == 390:
         page.locator("#sort").select_option(label="$/day")
-        assert page.locator("#fleet tbody th").first.inner_text() in {
-            "sessions-primary",
-            "catalog-primary",
-        }
+        assert page.locator("#fleet tbody th").first.inner_text() in {"sessions-primary", "catalog-primary"}
         page.get_by_role("button", name="Reverse").click()
         assert "orders-primary" == page.locator("#fleet tbody th").first.inner_text()
     context.close()
@@ -172,9 +167,7 @@ def test_hostile_names_and_tags_stay_text(browser: Browser, folder: Path):
     page.locator("#search").fill("onerror")
 
     # What nobody sees is shown.
-    assert (
-        fleets.HOSTILE.replace("\u202e", "\ufffd") == page.locator("#fleet tbody th").text_content()
-    )
+    assert fleets.HOSTILE.replace("\u202e", "\ufffd") == page.locator("#fleet tbody th").text_content()
     assert 0 == page.locator("img").count()
     assert [] == said
     context.close()

@@ -43,11 +43,7 @@ class Machine:
 
     def __init__(self) -> None:
         self.mark = uuid.uuid4().hex
-        self.environment = {
-            **clean_environment(),
-            MARK: self.mark,
-            "JDK_JAVA_OPTIONS": SHORT_JAVA,
-        }
+        self.environment = {**clean_environment(), MARK: self.mark, "JDK_JAVA_OPTIONS": SHORT_JAVA}
         for name in ("SPARK_HOME", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS"):
             self.environment.pop(name, None)
 
@@ -63,9 +59,7 @@ class Machine:
                 continue
         return found
 
-    def run(
-        self, command: list[str], place: Path, **variables: str
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(self, command: list[str], place: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             command,
             cwd=place,
@@ -172,9 +166,7 @@ def executor_of(worker: int) -> psutil.Process:
 
 
 @pytest.mark.parametrize("killed", ["executor", "worker of Python"])
-def test_a_killed_process_changes_no_byte(
-    killed: str, lake: Lake, one_by_one: bytes, machine: Machine, tmp_path: Path
-):
+def test_a_killed_process_changes_no_byte(killed: str, lake: Lake, one_by_one: bytes, machine: Machine, tmp_path: Path):
     """
     An executor or its Python is killed while two verdicts are computed. Until then, nothing that listens
     can be reached from another machine.
@@ -185,9 +177,7 @@ def test_a_killed_process_changes_no_byte(
 
     command = [sys.executable, "-m", "live.waiting_verdict", lake.place.url, TWO_EXECUTORS]
     with subprocess.Popen(
-        [*command, str(tmp_path)],
-        cwd=ROOT,
-        env={**machine.environment, "PYTHONPATH": str(ROOT / "tests")},
+        [*command, str(tmp_path)], cwd=ROOT, env={**machine.environment, "PYTHONPATH": str(ROOT / "tests")}
     ) as running:
         wait_for(lambda: len(workers()) == 2, running)
         open_to = {
@@ -250,9 +240,7 @@ def test_a_master_that_cannot_be_used_is_one_sentence(
     assert lines[1].startswith("hint: ")
 
 
-def test_without_java_the_command_that_installs_it_is_named(
-    lake: Lake, machine: Machine, tmp_path: Path
-):
+def test_without_java_the_command_that_installs_it_is_named(lake: Lake, machine: Machine, tmp_path: Path):
     machine.environment.pop("JAVA_HOME", None)
     found = machine.run(fleet(lake, *on("local[2]")), tmp_path, PATH=str(tmp_path))
 
@@ -316,9 +304,7 @@ def connect_server(machine: Machine, log: Path) -> Iterator[int]:
             running.wait(PATIENCE_S)
 
 
-def test_spark_connect_gives_the_same_bytes(
-    lake: Lake, csv: bytes, machine: Machine, tmp_path: Path
-):
+def test_spark_connect_gives_the_same_bytes(lake: Lake, csv: bytes, machine: Machine, tmp_path: Path):
     """Twice: a run ends its session, and the server goes on. No Java is needed where the command runs."""
     with connect_server(machine, tmp_path / "server.log") as port:
         command = fleet(lake, *on(f"sc://127.0.0.1:{port}"))
@@ -327,9 +313,7 @@ def test_spark_connect_gives_the_same_bytes(
     assert [(1, csv, b"")] * 2 == [(run.returncode, run.stdout, run.stderr) for run in found]
 
 
-def test_spark_submit_runs_the_program_for_clusters(
-    lake: Lake, csv: bytes, machine: Machine, tmp_path: Path
-):
+def test_spark_submit_runs_the_program_for_clusters(lake: Lake, csv: bytes, machine: Machine, tmp_path: Path):
     """The program of integrations/spark writes the table as a file; its own status is 0 where a limit binds."""
     submit = Path(pyspark.__file__).parent / "bin/spark-submit"
     program = ROOT / "integrations/spark/rank_fleet.py"

@@ -35,10 +35,7 @@ THROUGHPUT = 30e6
 IOPS = 400.0
 SETUP = GateSetup(
     instance=Instance(storage=Storage(kind="gp3", size_gib=1)),
-    stages=(
-        stage("volume_throughput", "bytes", THROUGHPUT),
-        stage("volume_iops", "ops", IOPS, unit_bytes=256.0 * KIB),
-    ),
+    stages=(stage("volume_throughput", "bytes", THROUGHPUT), stage("volume_iops", "ops", IOPS, unit_bytes=256.0 * KIB)),
     limits_name="a test",
     clock=240.0,
     mode="block",
@@ -113,11 +110,7 @@ def test_what_was_just_written_is_what_is_read_past_the_cache(folder: Path):
     with gate_at(folder, UNLIMITED) as gate:
         table = gate.mount / "table"
         table.write_bytes(bytes(blocks * PAGE))
-        with (
-            opened(table, os.O_RDWR | os.O_DIRECT) as direct,
-            mmap.mmap(-1, PAGE) as page,
-            mmap.mmap(-1, PAGE) as back,
-        ):
+        with opened(table, os.O_RDWR | os.O_DIRECT) as direct, mmap.mmap(-1, PAGE) as page, mmap.mmap(-1, PAGE) as back:
             forget(gate, direct)
             for number in range(1, 3000):
                 at = dice.randrange(blocks)
@@ -142,10 +135,7 @@ def test_kill_9_loses_nothing_that_fsync_acknowledged(folder: Path, flags: int):
         with gate_at(folder) as gate:
             assert_kept(gate.mount / "ledger", acknowledged)
             with subprocess.Popen(
-                [
-                    *(sys.executable, "-c", KEEPER, str(gate.mount / "ledger")),
-                    *(str(flags), str(acknowledged)),
-                ],
+                [*(sys.executable, "-c", KEEPER, str(gate.mount / "ledger")), *(str(flags), str(acknowledged))],
                 stdout=subprocess.PIPE,
                 text=True,
             ) as keeper:
@@ -159,10 +149,7 @@ def test_kill_9_loses_nothing_that_fsync_acknowledged(folder: Path, flags: int):
     with gate_at(folder) as gate:
         assert_kept(gate.mount / "ledger", acknowledged)
     checked = subprocess.run(
-        ["e2fsck", "-f", "-n", str(folder / "data" / IMAGE)],
-        capture_output=True,
-        text=True,
-        check=False,
+        ["e2fsck", "-f", "-n", str(folder / "data" / IMAGE)], capture_output=True, text=True, check=False
     )
 
     assert 0 == checked.returncode, checked.stdout

@@ -137,9 +137,7 @@ def test_a_command_runs_at_the_limit_and_its_snapshot_names_it(folder: Path, run
     assert "instance EBS throughput, baseline, made requests wait for" in done.stderr
     assert "at credit clock 120: one emulated minute is 0.5 s" in snapshot.note
     assert 120.0 == truth["credit_clock"]
-    assert ("instance_ebs_throughput", "baseline") == (
-        *(truth["bound"][0]["stage"], truth["bound"][0]["phase"]),
-    )
+    assert ("instance_ebs_throughput", "baseline") == (*(truth["bound"][0]["stage"], truth["bound"][0]["phase"]),)
     (held,) = report["time_at"]
     assert ("instance_ebs_throughput", "baseline") == (held["family"], held["phase"])
     assert BASELINE == pytest.approx(held["level"], rel=0.02)
@@ -273,9 +271,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def test_the_processors_of_a_class_are_given_or_refused_with_the_reason(folder: Path, run: Run):
     """Where cgroup v2 has no processors to give, one sentence says so and nothing runs; else the quota holds."""
-    done = run(
-        "gate", "run", "--with-cpu", "--class", "db.t3.micro", "--", "touch", str(folder / "ran")
-    )
+    done = run("gate", "run", "--with-cpu", "--class", "db.t3.micro", "--", "touch", str(folder / "ran"))
 
     if done.returncode == 0:
         assert (folder / "ran").exists()

@@ -70,9 +70,7 @@ class Mounted:
             raise AssertionError("it ended without saying where its socket is")
         self.home = socket.parent
         keeper = children(self.process.pid, "gate/keeper")
-        self.pids = dict(
-            zip(PARTS, (self.process.pid, keeper, children(keeper, "plimsoll-gate")), strict=True)
-        )
+        self.pids = dict(zip(PARTS, (self.process.pid, keeper, children(keeper, "plimsoll-gate")), strict=True))
         assert find_gate(socket).status().clock == 1.0
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -124,14 +122,8 @@ def holding(place: Path) -> Iterator[subprocess.Popen]:
 
 
 @pytest.mark.realtime
-@pytest.mark.parametrize(
-    "parts",
-    [part for count in (1, 2) for part in combinations(PARTS, count)],
-    ids="+".join,
-)
-def test_whichever_parts_are_killed_the_busy_mount_is_gone_within_a_second(
-    folder: Path, parts: tuple[str, ...]
-):
+@pytest.mark.parametrize("parts", [part for count in (1, 2) for part in combinations(PARTS, count)], ids="+".join)
+def test_whichever_parts_are_killed_the_busy_mount_is_gone_within_a_second(folder: Path, parts: tuple[str, ...]):
     """One part that is left takes the mount away, though a program stands in it; nothing of it stays."""
     gate = Mounted(folder)
     with holding(gate.place):
@@ -164,9 +156,7 @@ def test_a_dead_mount_does_not_outlive_the_next_whole_start(folder: Path, is_els
     gate.place.stat()
     for delay_s in (0.1, 0.3, 0.5, 0.7, 0.9, 1.1):
         cut_short = subprocess.Popen(
-            mounting(folder / "data", gate.place),
-            env=clean_environment(),
-            stderr=subprocess.DEVNULL,
+            mounting(folder / "data", gate.place), env=clean_environment(), stderr=subprocess.DEVNULL
         )
         time.sleep(delay_s)
         cut_short.terminate()

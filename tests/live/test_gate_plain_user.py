@@ -82,9 +82,7 @@ def beside(process: subprocess.Popen, script: str) -> str:
     if os.geteuid() == 0:
         user = ("--setuid", str(NOBODY), "--setgid", str(NOBODY))
         command = ["nsenter", "--target", str(process.pid), "--mount", *user, *command]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    ).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
 
 
 def test_a_plain_user_mounts_writes_and_ends(folder: Path):

@@ -21,15 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from live.gate_exerciser import (
-    FALLOC_KEEP_SIZE,
-    FALLOC_PUNCH_HOLE,
-    PAGE,
-    Exerciser,
-    allocate,
-    dirty_pages,
-    opened,
-)
+from live.gate_exerciser import FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, PAGE, Exerciser, allocate, dirty_pages, opened
 from live.gate_ledger import Ledger
 from live.gate_machine import T3, fill, quick_folder
 from live.gate_programs import APPENDER, FILLER, OPENER, READER, WRITER
@@ -46,10 +38,7 @@ SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)
 @pytest.fixture(scope="module")
 def gate() -> Iterator[Gate]:
     """db.t3.xlarge at credit clock 60 with 32 MiB of page cache, before a disk that is never slower."""
-    with (
-        quick_folder() as folder,
-        Gate(SETUP, folder / "data", folder / "disk") as mounted,
-    ):
+    with quick_folder() as folder, Gate(SETUP, folder / "data", folder / "disk") as mounted:
         yield mounted
 
 
@@ -195,9 +184,7 @@ def test_what_was_acknowledged_as_synchronous_is_on_the_real_disk(way: str, flag
 def test_two_processes_append_without_overwriting_each_other(place: Path):
     """2,000 lines of two processes, each whole, each once."""
     path = place / "log"
-    appenders = [
-        subprocess.Popen([sys.executable, "-c", APPENDER, str(path), name]) for name in "ab"
-    ]
+    appenders = [subprocess.Popen([sys.executable, "-c", APPENDER, str(path), name]) for name in "ab"]
     assert [0, 0] == [appender.wait(PATIENCE_S) for appender in appenders]
     lines = path.read_text().splitlines()
     found = {tuple(line.split(" ")[:2]) for line in lines}
@@ -236,10 +223,7 @@ def test_eight_writers_at_once(place: Path):
 
 def test_locks_hold_between_openers(place: Path):
     """A whole-file lock and a lock on a range each keep the second one out until they are let go."""
-    with (
-        opened(place / "lock", os.O_RDWR | os.O_CREAT) as one,
-        opened(place / "lock", os.O_RDWR) as two,
-    ):
+    with opened(place / "lock", os.O_RDWR | os.O_CREAT) as one, opened(place / "lock", os.O_RDWR) as two:
         fcntl.flock(one, fcntl.LOCK_EX)
         with pytest.raises(BlockingIOError):
             fcntl.flock(two, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -298,9 +282,7 @@ def test_a_process_killed_while_it_waits_ends_and_leaves_nothing(gate: Gate):
     path = fill(gate.backing, size_mib=16).rename(gate.backing / "killed")
     gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 0.0)
     readers = [
-        subprocess.Popen(
-            [sys.executable, "-c", READER, str(gate.mount / "killed")], stdout=subprocess.PIPE
-        )
+        subprocess.Popen([sys.executable, "-c", READER, str(gate.mount / "killed")], stdout=subprocess.PIPE)
         for _ in range(4)
     ]
     for reader in readers:
@@ -358,10 +340,7 @@ def test_nobody_is_left_waiting_when_it_ends_under_load(is_killed: bool):
         gate = running.enter_context(Gate(SETUP, folder / "data", folder / "disk"))
         writers = [
             running.enter_context(
-                subprocess.Popen(
-                    [sys.executable, "-c", WRITER, str(gate.mount / str(index))],
-                    stdout=subprocess.PIPE,
-                )
+                subprocess.Popen([sys.executable, "-c", WRITER, str(gate.mount / str(index))], stdout=subprocess.PIPE)
             )
             for index in range(4)
         ]

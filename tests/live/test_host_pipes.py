@@ -78,10 +78,7 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
             captures.append(folder / name)
 
         def reports() -> list[int]:
-            return [
-                path.read_text().count(f"{word}")
-                for path, word in zip(captures, ("avg-cpu", "all"), strict=True)
-            ]
+            return [path.read_text().count(f"{word}") for path, word in zip(captures, ("avg-cpu", "all"), strict=True)]
 
         line_with(recorder, "recording")
         until(lambda: min(reports()) >= 2)
@@ -99,9 +96,7 @@ def total(snapshot: Snapshot, *metrics: Metric) -> float:
 
 def slack(snapshot: Snapshot, *metrics: Metric) -> float:
     """By how much totals may differ: what else used the disk while some looked already and others not."""
-    edges = sum(
-        float(np.nansum(snapshot.series[metric].value[[0, 1, 2, -3, -2, -1]])) for metric in metrics
-    )
+    edges = sum(float(np.nansum(snapshot.series[metric].value[[0, 1, 2, -3, -2, -1]])) for metric in metrics)
     return TOLERANCE * total(snapshot, *metrics) + edges
 
 
@@ -117,9 +112,7 @@ def slack(snapshot: Snapshot, *metrics: Metric) -> float:
     ],
     ids=["iostat", "sar -d", "sar of more", "sadf -j", "binary file", "packed binary file"],
 )
-def test_what_came_through_a_pipe_is_what_our_counters_counted(
-    looked_at: tuple[Path, str], command: str, name: str
-):
+def test_what_came_through_a_pipe_is_what_our_counters_counted(looked_at: tuple[Path, str], command: str, name: str):
     """
     Bytes, operations and time spent by requests over the whole load agree within 2 %, and what
     others did to the disk in the seconds at both ends.

@@ -89,9 +89,7 @@ def test_no_command_runs_code_of_the_databases_owner(
     if command == "explain record --top":
         # So that the longest statements have one that only reads.
         with psycopg.connect(hostile.dsn, options="-c search_path=pg_catalog") as connection:
-            connection.execute(
-                "select id, pg_catalog.pg_sleep(0.02) from public.documents limit 50"
-            )
+            connection.execute("select id, pg_catalog.pg_sleep(0.02) from public.documents limit 50")
     done = run(*arguments_of(command, dsn=hostile.dsn, rows=rows_in(tmp_path)))
 
     assert [] == hostile.steps
@@ -102,9 +100,7 @@ def test_no_command_runs_code_of_the_databases_owner(
 
 
 @pytest.mark.parametrize("version", HELD_ON)
-def test_a_watch_runs_no_code_of_the_databases_owner(
-    of_two: dict[str, HostileDatabase], version: str
-):
+def test_a_watch_runs_no_code_of_the_databases_owner(of_two: dict[str, HostileDatabase], version: str):
     """Its inspections, which do not end by themselves, so that one of them is asked for here."""
     target = TargetSettings(target="rds:orders", dsn_env="DSN")
     settings = WatchSettings(targets=(target,), inspection=InspectionSettings(window_s=1))
@@ -120,9 +116,7 @@ def test_a_watch_runs_no_code_of_the_databases_owner(
     "The owner's schema is first in the search path",
     "no function, type or relation in it is used: every name has its schema",
 )
-def test_every_name_is_written_with_its_schema(
-    of_a_version: HostileDatabase, monkeypatch: pytest.MonkeyPatch
-):
+def test_every_name_is_written_with_its_schema(of_a_version: HostileDatabase, monkeypatch: pytest.MonkeyPatch):
     """
     Even where the path begins with the owner's schema, no function, type or view of the owner's is found.
 
@@ -181,8 +175,7 @@ def test_a_proof_finds_a_table_whatever_its_name(hostile: HostileDatabase, run: 
 
 @pytest.mark.parametrize("command", ["prove", "sweep"])
 @pytest.mark.attack(
-    "A user names a view where a table is required",
-    "refused, status 2: reading the view would run its owner's code",
+    "A user names a view where a table is required", "refused, status 2: reading the view would run its owner's code"
 )
 def test_a_view_is_refused(hostile: HostileDatabase, run: Run, command: str):
     """Neither a proof nor a sweep reads one."""

@@ -36,8 +36,7 @@ def rewriting(dsn: str) -> Iterator[None]:
             while not stop.is_set():
                 for number, body in rows:
                     connection.execute(
-                        "update documents set status = status + 1, body = %s where id = %s",
-                        (body, number),
+                        "update documents set status = status + 1, body = %s where id = %s", (body, number)
                     )
                     if stop.is_set():
                         break
@@ -88,9 +87,7 @@ def test_values_sent_again_are_the_headline(postgres: Postgres, run: Run, tmp_pa
     """The table and the column by name, with bytes, share and commands; exit status 1; no secret."""
     file = tmp_path / "inspection.json"
     with rewriting(postgres.dsn):
-        ran = run(
-            *("inspect", postgres.dsn, "--for", "3s", "--format", "json", "-o", str(file)),
-        )
+        ran = run(*("inspect", postgres.dsn, "--for", "3s", "--format", "json", "-o", str(file)))
     report = json.loads(file.read_text(encoding="utf-8"))
     first = report["causes"][0]
     password = postgres.environment["PGPASSWORD"]
@@ -114,10 +111,7 @@ def test_the_causes_stand_in_the_report_of_a_diagnosis(postgres: Postgres, run: 
     target = str(root / "examples" / "search-service")
     with rewriting(postgres.dsn):
         ran = run("diagnose", target, "--dsn", postgres.dsn, "--for", "2s")
-        recorded = run(
-            *("record", "host", "--inspect", "--for", "2s", "-o", "host.json"),
-            PLIMSOLL_DSN=postgres.dsn,
-        )
+        recorded = run(*("record", "host", "--inspect", "--for", "2s", "-o", "host.json"), PLIMSOLL_DSN=postgres.dsn)
     flat = " ".join(ran.stdout.split())
     of_host = run("diagnose", "host.json").stdout
 
@@ -157,7 +151,5 @@ def test_ctrl_c_reports_what_there_is(postgres: Postgres):
         inspecting.kill()
 
     assert inspecting.returncode in {0, 1}, out + err
-    assert "The observation was interrupted: the counters cover the time until then." in " ".join(
-        out.split()
-    )
+    assert "The observation was interrupted: the counters cover the time until then." in " ".join(out.split())
     assert 0 == left

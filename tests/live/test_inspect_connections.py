@@ -46,9 +46,7 @@ def crowd(server: Postgres) -> Iterator[Callable[..., list[psycopg.Connection]]]
         yield open_more
 
 
-def watched(
-    server: Postgres, seconds: float, *doings: Callable[[], object], every_s: float = 1.0
-) -> Observation:
+def watched(server: Postgres, seconds: float, *doings: Callable[[], object], every_s: float = 1.0) -> Observation:
     """Watch in real time; each doing follows one glance."""
     waiting = iter(doings)
 
@@ -104,9 +102,7 @@ def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
 
 def test_connections_of_one_transaction_each_are_named(server: Postgres):
     """pgbench connects anew for every transaction; arrivals are the server's own count."""
-    work = threading.Thread(
-        target=server.run, args=("pgbench", "-n", "-S", "-C", "-c", "4", "-j", "2", "-T", "5")
-    )
+    work = threading.Thread(target=server.run, args=("pgbench", "-n", "-S", "-C", "-c", "4", "-j", "2", "-T", "5"))
     work.start()
     time.sleep(0.5)
     before = _sessions(server)
@@ -136,8 +132,7 @@ def test_what_became_of_them_is_counted(server: Postgres, crowd):
     def kill() -> None:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
-                " where application_name = 'victim'"
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'victim'"
             )
 
     reading = found(watched(server, 1.5, kill, every_s=0.5))
@@ -147,9 +142,7 @@ def test_what_became_of_them_is_counted(server: Postgres, crowd):
 
 def test_a_healthy_pgbench_gives_notes_only(server: Postgres):
     """Four clients that stay connected and work."""
-    work = threading.Thread(
-        target=server.run, args=("pgbench", "-n", "-c", "4", "-j", "2", "-T", "3")
-    )
+    work = threading.Thread(target=server.run, args=("pgbench", "-n", "-c", "4", "-j", "2", "-T", "3"))
     work.start()
     time.sleep(0.5)
     observation = watched(server, 1.5)

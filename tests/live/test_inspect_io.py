@@ -95,9 +95,7 @@ def test_a_table_that_is_scanned_is_named_with_its_bytes_and_statement(server: P
 def test_reads_by_an_index_are_no_scans(server: Postgres):
     """The same table, read by its key."""
     query = "select note from orders where id = %s"
-    seen = watched(
-        server, lambda c: [c.execute(query, (n * 97,)).fetchall() for n in range(1500)] and None
-    )
+    seen = watched(server, lambda c: [c.execute(query, (n * 97,)).fetchall() for n in range(1500)] and None)
     (table,) = [r for r in seen.last.relations if r.name == "public.orders"]
 
     assert table.index_scans
@@ -161,9 +159,7 @@ def test_checkpoints_that_wal_brings_on_are_told_with_what_they_write(server: Po
         start = connection.execute("select pg_current_wal_lsn()").fetchone()[0]
         logged = len(log_of(server))
         seen = watched(server, updated)
-        generated = connection.execute(
-            "select pg_current_wal_lsn() - %s::pg_lsn", (start,)
-        ).fetchone()[0]
+        generated = connection.execute("select pg_current_wal_lsn() - %s::pg_lsn", (start,)).fetchone()[0]
         index_read = connection.execute(
             "select idx_blks_read from pg_statio_user_indexes where indexrelname = 'orders_customer'"
         ).fetchone()[0]

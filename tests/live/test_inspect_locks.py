@@ -195,6 +195,4 @@ def test_a_role_at_its_own_limit_is_told_so(server: Postgres, run: Run):
         assert not code_of_refusal(dsn, patience_s=10.0)
 
     assert 1 == done.returncode, done.stdout + done.stderr
-    assert "the connection limit of the role or database is reached" in " ".join(
-        done.stdout.split()
-    )
+    assert "the connection limit of the role or database is reached" in " ".join(done.stdout.split())

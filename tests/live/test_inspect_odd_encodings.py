@@ -16,14 +16,10 @@ def dsn(request: pytest.FixtureRequest) -> Iterator[str]:
     """A database in SQL_ASCII, with a table named `café` in Latin-1, which is no UTF-8."""
     with Postgres({"fsync": "off"}, binaries=postgres_binaries(request.param)) as server:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
-            connection.execute(
-                "create database odd encoding 'SQL_ASCII' locale 'C' template template0"
-            )
+            connection.execute("create database odd encoding 'SQL_ASCII' locale 'C' template template0")
         odd = server.dsn.replace("dbname=postgres", "dbname=odd")
         with psycopg.connect(odd, autocommit=True) as connection:
-            connection.execute(
-                b'create table "caf\xe9" as select g, g::text as word from generate_series(1, 1000) g'
-            )
+            connection.execute(b'create table "caf\xe9" as select g, g::text as word from generate_series(1, 1000) g')
             connection.execute(b'alter table "caf\xe9" set (autovacuum_enabled = off)')
             connection.execute(b'delete from "caf\xe9" where g > 300')
         yield odd

@@ -22,10 +22,7 @@ from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.statements.terms import INSPECTION
 
 OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
-END_OURS = (
-    "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity "
-    "where application_name = 'plimsoll'"
-)
+END_OURS = "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where application_name = 'plimsoll'"
 LOCKS = "select mode from pg_locks where pid = pg_backend_pid() and locktype <> 'virtualxid'"
 
 
@@ -110,10 +107,7 @@ def test_what_happened_between_the_readings_is_counted(server: Postgres, admin: 
     update = "update document set body = body || '' where id <= 10"
     found = seen(server.dsn, did(server, update))
     before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
-    toast_before, toast_after = (
-        toast_of(found, after, is_last=False),
-        toast_of(found, after),
-    )
+    toast_before, toast_after = (toast_of(found, after, is_last=False), toast_of(found, after))
 
     assert 1996 == found.server.toast_chunk_bytes
     assert 10 == after.updated - before.updated
@@ -134,10 +128,7 @@ def test_what_happened_between_the_readings_is_counted(server: Postgres, admin: 
 def test_a_table_made_meanwhile_is_in_the_last_reading(server: Postgres, admin: psycopg.Connection):
     """It has no row in the first one: all that it counts happened since."""
     name = "public.made_meanwhile"
-    found = seen(
-        server.dsn,
-        did(server, f"create table {name} as select generate_series(1, 1000) i"),
-    )
+    found = seen(server.dsn, did(server, f"create table {name} as select generate_series(1, 1000) i"))
     admin.execute(f"drop table {name}".encode())
 
     assert 1000 == relation(found, name).inserted
@@ -148,17 +139,10 @@ def test_what_is_not_wanted_is_not_asked_for(server: Postgres):
     """Sessions alone take neither tables nor statements, and no missing right of theirs is named."""
     time = Time()
     found = observe(
-        server.dsn,
-        duration_s=1,
-        wants=frozenset({ReadingPart.SESSIONS}),
-        clock=time.clock,
-        sleep=time.sleep,
+        server.dsn, duration_s=1, wants=frozenset({ReadingPart.SESSIONS}), clock=time.clock, sleep=time.sleep
     )
 
-    assert ((), (), None) == (
-        *(found.last.relations, found.last.indexes),
-        found.last.statements,
-    )
+    assert ((), (), None) == (*(found.last.relations, found.last.indexes), found.last.statements)
     assert found.glances[0].sessions
     assert "statements" not in dict(found.missing)
 
@@ -239,9 +223,7 @@ def test_statements_are_read_where_they_are_kept(server: Postgres):
     assert "7" not in ours[0].text
 
 
-def test_nothing_stronger_than_access_share_is_locked(
-    server: Postgres, monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_stronger_than_access_share_is_locked(server: Postgres, monkeypatch: pytest.MonkeyPatch):
     """Every statement of a whole observation is followed by a look at our own locks; all are read-only."""
     ask = ServerConnection.ask
     modes: set[str] = set()
@@ -286,12 +268,8 @@ def test_a_role_without_rights_is_told_what_to_grant(server: Postgres, admin: ps
         admin.execute("drop owned by plain; drop role plain")
 
     missing = dict(plain.missing)
-    assert ("GRANT pg_monitor TO plain;",) * 3 == tuple(
-        missing[what] for what in ("sessions", "vacuums", "settings")
-    )
-    assert re.fullmatch(
-        r"GRANT SELECT ON (\w+\.\w+, )*public\.document(, .*)? TO plain;", missing["column widths"]
-    )
+    assert ("GRANT pg_monitor TO plain;",) * 3 == tuple(missing[what] for what in ("sessions", "vacuums", "settings"))
+    assert re.fullmatch(r"GRANT SELECT ON (\w+\.\w+, )*public\.document(, .*)? TO plain;", missing["column widths"])
     assert () == plain.server.rights
     assert None in {session.backend_type for session in plain.glances[0].sessions}
     assert relation(plain, "public.document").inserted >= 100
@@ -299,9 +277,7 @@ def test_a_role_without_rights_is_told_what_to_grant(server: Postgres, admin: ps
     assert not {"sessions", "vacuums", "settings"} & dict(monitor.missing).keys()
 
 
-def test_rights_as_a_managed_server_gives_them_hide_a_part_and_no_more(
-    server: Postgres, admin: psycopg.Connection
-):
+def test_rights_as_a_managed_server_gives_them_hide_a_part_and_no_more(server: Postgres, admin: psycopg.Connection):
     """
     Emulated as on RDS: a member of a role with pg_monitor, no superuser, a database of the provider's
     that nobody may enter; and the control file's function and the view of WAL withheld.
@@ -348,19 +324,13 @@ def rewrite(found: Observation) -> Cause:
     return cause
 
 
-def test_ctrl_c_ends_it_with_what_there_is_and_leaves_nothing(
-    server: Postgres, admin: psycopg.Connection
-):
+def test_ctrl_c_ends_it_with_what_there_is_and_leaves_nothing(server: Postgres, admin: psycopg.Connection):
     """The last reading is of that moment, and the connection is gone."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    found = seen(
-        server.dsn,
-        did(server, "update document set title = 'other' where id = 1"),
-        interrupt,
-    )
+    found = seen(server.dsn, did(server, "update document set title = 'other' where id = 1"), interrupt)
     before, after = (relation(found, "public.document", is_last=last) for last in (False, True))
 
     assert 1 == after.updated - before.updated
@@ -397,9 +367,7 @@ def test_a_database_that_is_dropped_ends_in_a_sentence(server: Postgres, admin: 
     assert "does not exist" in dict(found.missing)["last reading"]
 
 
-def test_another_database_that_is_dropped_is_in_neither_sum(
-    server: Postgres, admin: psycopg.Connection
-):
+def test_another_database_that_is_dropped_is_in_neither_sum(server: Postgres, admin: psycopg.Connection):
     """Its commits would else be taken off the server's."""
     admin.execute("create database passing")
     with psycopg.connect(server.dsn.replace("dbname=postgres", "dbname=passing")) as other:
@@ -427,9 +395,7 @@ def test_refusals_are_sentences_without_the_password(server: Postgres):
     assert "nowhere" in unknown.value.message
 
 
-def test_statements_named_in_the_documentation_are_the_ones_sent(
-    server: Postgres, monkeypatch: pytest.MonkeyPatch
-):
+def test_statements_named_in_the_documentation_are_the_ones_sent(server: Postgres, monkeypatch: pytest.MonkeyPatch):
     """Every view, function and catalog in a statement of ours has its line in database-access.md."""
     import re
 
@@ -444,9 +410,7 @@ def test_statements_named_in_the_documentation_are_the_ones_sent(
     seen(server.dsn)
     page = (Path(__file__).parents[2] / "docs/reference/database-access.md").read_text()
     names = set(re.findall(r"\bpg_[a-z_]+", " ".join([*sent, INSPECTION.opening(180_000)])))
-    unnamed = {name for name in names if f"`{name}" not in page} - {
-        *("pg_catalog", "pg_toast"),
-    }
+    unnamed = {name for name in names if f"`{name}" not in page} - {*("pg_catalog", "pg_toast")}
 
     assert not {name for name in unnamed if not name.startswith("pg_stat_get_")}
 

@@ -32,9 +32,7 @@ def server() -> Iterator[Postgres]:
 def bouncer(server: Postgres) -> Iterator[PgBouncer]:
     """One server connection for all clients of `app`."""
     with PgBouncer(
-        server,
-        "app = @ dbname=app pool_size=1 pool_mode=transaction",
-        settings={"query_wait_timeout": "30"},
+        server, "app = @ dbname=app pool_size=1 pool_mode=transaction", settings={"query_wait_timeout": "30"}
     ) as running:
         yield running
 
@@ -48,10 +46,7 @@ def pgpool(server: Postgres) -> Iterator[Pgpool]:
 
 def test_a_client_that_waits_for_a_server_is_seen(bouncer: PgBouncer):
     """The only server is in somebody's transaction: one client has it, one waits."""
-    with (
-        psycopg.connect(bouncer.dsn("app")) as holder,
-        psycopg.connect(bouncer.dsn("app")) as waiter,
-    ):
+    with psycopg.connect(bouncer.dsn("app")) as holder, psycopg.connect(bouncer.dsn("app")) as waiter:
         holder.execute("select 1")
         waiter.pgconn.send_query(b"select 1")
         reading = until(bouncer.url, lambda reading: pool(reading).clients_waiting)
@@ -60,10 +55,7 @@ def test_a_client_that_waits_for_a_server_is_seen(bouncer: PgBouncer):
             continue
 
     found = pool(reading)
-    assert (1, 1, 1, 0) == (
-        *(found.clients_active, found.clients_waiting),
-        *(found.servers_active, found.servers_idle),
-    )
+    assert (1, 1, 1, 0) == (*(found.clients_active, found.clients_waiting), *(found.servers_active, found.servers_idle))
     assert 0 <= found.longest_wait_s < 30
     assert ("transaction", 1) == (found.mode, found.size_max)
     assert 2 == reading.clients
@@ -80,9 +72,7 @@ def test_what_pgpool_keeps_after_a_client_left_is_seen(pgpool: Pgpool):
         stays.execute("select 1")
         with psycopg.connect(pgpool.dsn("app")) as leaves:
             leaves.execute("select 1")
-        reading = until(
-            pgpool.url, lambda found: [one for one in found.cached if not one.is_connected]
-        )
+        reading = until(pgpool.url, lambda found: [one for one in found.cached if not one.is_connected])
         server_pid = stays.info.backend_pid
 
     held, kept = sorted(reading.cached, key=lambda one: not one.is_connected)
@@ -118,19 +108,13 @@ def test_passwords_are_in_no_reading_and_no_message(pgpool: Pgpool, bouncer: PgB
             read_pooler(wrong)
         texts.append(refused.value.message + refused.value.hint)
 
-    assert not [
-        one for one in texts for secret in (pgpool.password, "wr0ng", "auth_file") if secret in one
-    ]
+    assert not [one for one in texts for secret in (pgpool.password, "wr0ng", "auth_file") if secret in one]
 
 
-def test_a_pooler_that_is_not_there_is_a_note_in_an_observation(
-    server: Postgres, bouncer: PgBouncer
-):
+def test_a_pooler_that_is_not_there_is_a_note_in_an_observation(server: Postgres, bouncer: PgBouncer):
     """The one that is there is read at the beginning and at the end; the database all the same."""
     found = observe(
-        server.dsn,
-        duration_s=0,
-        poolers=(pooler_reader(bouncer.url), pooler_reader("pgpool://nobody@127.0.0.1:1")),
+        server.dsn, duration_s=0, poolers=(pooler_reader(bouncer.url), pooler_reader("pgpool://nobody@127.0.0.1:1"))
     )
 
     assert ["pgbouncer", "pgbouncer"] == [reading.kind for reading in found.poolers]
@@ -184,11 +168,9 @@ def test_a_file_is_read_as_its_pooler_reads_it(server: Postgres):
 
     assert (3, 7, place) == sizes["app"]
     assert 4 == sizes["small"][0]
-    assert [
-        ("app", 3, 7, 1, place),
-        ("small", 4, None, None, ":5432"),
-        ("*", *[None] * 3, place),
-    ] == [(d.name, d.size_max, d.servers_max, d.size_min, d.server) for d in written.databases]
+    assert [("app", 3, 7, 1, place), ("small", 4, None, None, ":5432"), ("*", *[None] * 3, place)] == [
+        (d.name, d.size_max, d.servers_max, d.size_min, d.server) for d in written.databases
+    ]
     assert (PooledUser(name=USER, mode="transaction"),) == reading.users == written.users
 
 

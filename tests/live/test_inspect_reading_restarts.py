@@ -53,9 +53,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Controlled]:
         yield running
 
 
-def watched(
-    server: Controlled, *doings: Callable[[], object], at_the_end: bool = False
-) -> Observation:
+def watched(server: Controlled, *doings: Callable[[], object], at_the_end: bool = False) -> Observation:
     """
     What is seen by a clock that goes on only between glances, where one thing after another is done.
 
@@ -70,12 +68,7 @@ def watched(
         next(waiting, lambda: None)()
         wait_for(server)
 
-    return observe(
-        server.dsn,
-        duration_s=len(doings) + (0 if at_the_end else 2),
-        clock=lambda: now_s,
-        sleep=sleep,
-    )
+    return observe(server.dsn, duration_s=len(doings) + (0 if at_the_end else 2), clock=lambda: now_s, sleep=sleep)
 
 
 def wait_for(server: Controlled) -> None:
@@ -99,8 +92,7 @@ def crash(server: Controlled) -> None:
 def ends_of(observation: Observation, name: str) -> tuple[Relation, Relation]:
     """A table in both readings."""
     first, last = (
-        next(one for one in reading.relations if one.name == name)
-        for reading in (observation.first, observation.last)
+        next(one for one in reading.relations if one.name == name) for reading in (observation.first, observation.last)
     )
     return first, last
 
@@ -149,9 +141,7 @@ def test_a_vacuum_that_a_restart_ends_is_seen_and_is_over(server: Controlled):
         with psycopg.connect(server.dsn, autocommit=True) as admin:
             while not admin.execute(asked).fetchone()[0]:
                 assert thread.is_alive()
-        found = watched(
-            server, lambda: None, lambda: server.control("-m", "fast", "restart"), lambda: None
-        )
+        found = watched(server, lambda: None, lambda: server.control("-m", "fast", "restart"), lambda: None)
     finally:
         thread.join()
         worker.close()
@@ -185,9 +175,7 @@ def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bo
         else:
             server.control("-m", "immediate", "restart")
 
-    found = watched(
-        server, server.did(UPDATE.format(40)), end, lambda: None, server.did(UPDATE.format(30))
-    )
+    found = watched(server, server.did(UPDATE.format(40)), end, lambda: None, server.did(UPDATE.format(30)))
     before, after = ends_of(found, "public.document")
     counters = (found.first.counters, found.last.counters)
 
@@ -218,9 +206,7 @@ def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_ki
             server.control("-m", "immediate", "restart")
 
     began_s = time.monotonic()
-    found = watched(
-        server, server.did(UPDATE.format(50)), lambda: time.sleep(1.5), end, at_the_end=True
-    )
+    found = watched(server, server.did(UPDATE.format(50)), lambda: time.sleep(1.5), end, at_the_end=True)
     loud = {cause.code for cause in inspect(found).causes if cause.severity != "note"}
     # Autovacuum is off, which is a warning on any day.
     inspection = replace(inspect(found), causes=())
@@ -261,16 +247,12 @@ def test_the_command_survives_a_restart_under_load(server: Controlled, mode: str
             ):
                 while not stop.wait(0.002):
                     connection.execute(
-                        "update letters set n = n + 1, body = body || '' where id = %s",
-                        (len(sent) % 50 + 1,),
+                        "update letters set n = n + 1, body = body || '' where id = %s", (len(sent) % 50 + 1,)
                     )
                     sent.append(None)
 
     inspecting = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "plimsoll", "inspect", server.dsn),
-            *("--for", "3s", "--format", "json"),
-        ],
+        [*(sys.executable, "-m", "plimsoll", "inspect", server.dsn), *("--for", "3s", "--format", "json")],
         env=clean_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -329,24 +311,17 @@ def test_a_standby_is_read_by_a_plain_role_and_says_that_it_is_one(server: Contr
     data = folder / "data"
     try:
         subprocess.run(
-            [
-                *(str(primary.program("pg_basebackup")), "-D", str(data), "-X", "stream"),
-                *("-c", "fast", "--no-sync"),
-            ],
+            [*(str(primary.program("pg_basebackup")), "-D", str(data), "-X", "stream"), *("-c", "fast", "--no-sync")],
             env={**os.environ, **primary.environment},
             check=True,
         )
         (data / "standby.signal").touch()
         for path in (folder, data, *data.rglob("*")):
             primary.account.own(path)
-        standby = primary.relocated(
-            data, {**SETTINGS, "primary_conninfo": server.dsn.replace("'", "")}
-        )
+        standby = primary.relocated(data, {**SETTINGS, "primary_conninfo": server.dsn.replace("'", "")})
         with standby:
             dsn = f"host=127.0.0.1 port={standby.port} dbname=postgres user=monitor password=s3cret"
-            found = observe(
-                dsn, duration_s=20, clock=iter(range(10**6)).__next__, sleep=lambda _: None
-            )
+            found = observe(dsn, duration_s=20, clock=iter(range(10**6)).__next__, sleep=lambda _: None)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -79,8 +79,7 @@ def test_every_setting_is_set(running: Postgres):
         runs(running, list(done.commands))
     with psycopg.connect(running.dsn, autocommit=True) as connection:
         rows = connection.execute(
-            "select name, context, coalesce(unit, '') from pg_settings where name = any(%s)",
-            [list(VALUES)],
+            "select name, context, coalesce(unit, '') from pg_settings where name = any(%s)", [list(VALUES)]
         ).fetchall()
         (errors,) = connection.execute(
             "select count(*) from pg_file_settings where error is not null and name <> 'max_prepared_transactions'"
@@ -148,9 +147,7 @@ def test_unused_indexes(running: Postgres):
         for n, name in ((1, TABLE), (2, "public.part"))
     )
     one = index(10, relations[0], INDEX, size_bytes=30 * MIB)
-    part = index(
-        11, relations[1], "public.part_note_idx", size_bytes=30 * MIB, parent="public.whole"
-    )
+    part = index(11, relations[1], "public.part_note_idx", size_bytes=30 * MIB, parent="public.whole")
     old = reading(0.0).counters
     watched = seen(relations, tuple(replace(r, inserted=120_000) for r in relations))
     version = 180_000 if running.version.startswith("18") else 150_000
@@ -168,10 +165,7 @@ def test_unused_indexes(running: Postgres):
 
     assert ["DROP INDEX", "DROP INDEX"] == [c[:10] for c in commands if c.startswith("DROP")]
     runs(running, commands)
-    runs(
-        running,
-        [f'create index "it\'s all" on {TABLE} (note)', "create index whole on parted (note)"],
-    )
+    runs(running, [f'create index "it\'s all" on {TABLE} (note)', "create index whole on parted (note)"])
 
 
 def test_parameters_of_a_toast_relation(running: Postgres):
@@ -190,8 +184,7 @@ def test_parameters_of_a_toast_relation(running: Postgres):
     }  # fmt: skip
     owner = table(1, TABLE, options=shared, toast_oid=2)
     toast = replace(
-        table(2, "pg_toast.x", size_bytes=MIB, owner_oid=1, options={"vacuum_truncate": "off"}),
-        kind="toast",
+        table(2, "pg_toast.x", size_bytes=MIB, owner_oid=1, options={"vacuum_truncate": "off"}), kind="toast"
     )
     (cause,) = toast_options.causes(seen((owner, toast), (owner, toast)), budget())
 
@@ -203,9 +196,7 @@ def test_a_server_with_a_prepared_transaction_does_not_start_without_room_for_it
     """Why two-phase commit is disabled only once pg_prepared_xacts is empty."""
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-prepared-", dir="/var/tmp"))
     try:
-        first = Postgres(
-            {"fsync": "off", "max_prepared_transactions": "2"}, data_directory=folder / "data"
-        )
+        first = Postgres({"fsync": "off", "max_prepared_transactions": "2"}, data_directory=folder / "data")
         first.account.own(folder)
         with first, psycopg.connect(first.dsn, autocommit=True) as connection:
             connection.execute("create table kept (id int)")

@@ -27,8 +27,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
             if has_statements:
                 connection.execute("create extension pg_stat_statements")
             connection.execute(
-                "create table kept as select g as id, repeat('x', 200) as note"
-                " from generate_series(1, 30000) g"
+                "create table kept as select g as id, repeat('x', 200) as note from generate_series(1, 30000) g"
             )
         yield running
 
@@ -67,12 +66,7 @@ def resets_of(server: Postgres, *reset: str) -> tuple[set[str], int, str, float 
     """What was seen to be reset, the exit status without other findings, the headline, and the load."""
     seen = watched(server, *reset)
     inspection = inspect(seen)
-    return (
-        set(seen.resets),
-        status_of(inspection),
-        headline(inspection),
-        inspection.load_written_bytes_per_s,
-    )
+    return (set(seen.resets), status_of(inspection), headline(inspection), inspection.load_written_bytes_per_s)
 
 
 def test_nothing_was_reset(server: Postgres):
@@ -118,8 +112,6 @@ def test_wal_and_statements_that_were_reset_are_named(server: Postgres):
     wanted |= {"checkpointer"} if version_of(server) >= 17 else set()
 
     assert wanted == set(seen.resets)
-    assert len(wanted) == len(
-        [gap for gap in inspection.missing if gap.remedy.startswith("They were")]
-    )
+    assert len(wanted) == len([gap for gap in inspection.missing if gap.remedy.startswith("They were")])
     assert (inspection.load_written_bytes_per_s is None) == (version_of(server) < 18)
     assert seen.last.counters.wal_bytes is None

@@ -16,17 +16,7 @@ from msgspec.structs import replace
 from live.asked_bytes import Asked, asked_by, postmaster_of
 from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, postgres_binaries
-from live.share_cases import (
-    MIXTURES,
-    PARTS,
-    SETTINGS,
-    SETUP,
-    STALE,
-    VACUUMED,
-    Part,
-    Work,
-    running,
-)
+from live.share_cases import MIXTURES, PARTS, SETTINGS, SETUP, STALE, VACUUMED, Part, Work, running
 from plimsoll.causes.inspect import inspect
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
@@ -83,10 +73,7 @@ def inspected(server: Postgres, parts: list[Part]) -> tuple[Inspection, list[flo
 
     seen = observe(server.dsn, duration_s=0.01, sleep=work_instead)
     whole = sum(one.all for one in asked)
-    true = [
-        part.bytes_of(one, without) / whole
-        for part, one, without in zip(parts, asked, spared, strict=True)
-    ]
+    true = [part.bytes_of(one, without) / whole for part, one, without in zip(parts, asked, spared, strict=True)]
     return inspect(seen), true, float(whole)
 
 
@@ -142,9 +129,7 @@ def vacuumed(server: Postgres, work: Work) -> tuple[Observation, float, float]:
         running(*VACUUMED)(connection)
         logged.append(position(connection) - before)
 
-    worker = threading.Thread(
-        target=lambda: counted.extend(ran(server, one) for one in (vacuum, work))
-    )
+    worker = threading.Thread(target=lambda: counted.extend(ran(server, one) for one in (vacuum, work)))
     now_s = 0.0
 
     def sleep(seconds: float) -> None:
@@ -178,18 +163,14 @@ def test_a_vacuum_has_its_share(server: Postgres, other: str | None):
     assert not cause.is_estimated
     assert pytest.approx(moved / whole, abs=0.05) == cause.share_of_load
     assert pytest.approx(moved, rel=0.05) == (cause.bytes_per_s or 0.0) * seen.seconds
-    assert {"note"} == {
-        one.severity for one in inspect(seen).causes if one.subject.startswith("vacuum")
-    }
+    assert {"note"} == {one.severity for one in inspect(seen).causes if one.subject.startswith("vacuum")}
 
 
 @pytest.mark.parametrize("server", [DEBIANS], indirect=True)
 def test_without_either_counter_a_vacuum_is_estimated(server: Postgres):
     """Before 16 without pg_stat_statements: by blocks and dead rows that it found, no more than all processes wrote."""
     seen, moved, whole = vacuumed(server, running("select 1"))
-    blind = replace(
-        seen, first=replace(seen.first, statements=None), last=replace(seen.last, statements=None)
-    )
+    blind = replace(seen, first=replace(seen.first, statements=None), last=replace(seen.last, statements=None))
     cause = vacuum_of(inspect(blind))
 
     assert cause.is_estimated

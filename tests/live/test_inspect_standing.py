@@ -46,9 +46,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     with Postgres(SETTINGS, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             # A logical slot keeps WAL and rows of catalogs, none of ours.
-            connection.execute(
-                "select pg_create_logical_replication_slot('abandoned', 'test_decoding')"
-            )
+            connection.execute("select pg_create_logical_replication_slot('abandoned', 'test_decoding')")
             # Nobody holds anything back yet: what is deleted can be removed.
             connection.execute(BLOATED)
             connection.execute("delete from events where id % 20 <> 0")
@@ -59,9 +57,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
             with pytest.raises(psycopg.errors.UniqueViolation):
                 connection.execute("create unique index concurrently orders_note on orders (note)")
             connection.execute("select pg_create_physical_replication_slot('unused')")
-            connection.execute(
-                "begin; insert into orders (id, note) values (-1, 'x'); prepare transaction 'orphan'"
-            )
+            connection.execute("begin; insert into orders (id, note) values (-1, 'x'); prepare transaction 'orphan'")
         yield running
 
 
@@ -154,10 +150,7 @@ def test_an_invalid_index_is_named(found: Inspection):
 
 @pytest.mark.parametrize(
     ("code", "name", "relation"),
-    [
-        ("TableBloat", "public.events", "events"),
-        ("IndexBloat", "public.events_kind", "events_kind"),
-    ],
+    [("TableBloat", "public.events", "events"), ("IndexBloat", "public.events_kind", "events_kind")],
 )
 def test_bloat_is_as_much_as_goes_when_it_is_written_anew(
     found: Inspection, server: Postgres, code: str, name: str, relation: str
@@ -183,10 +176,7 @@ def test_autovacuum_off_is_told_once(found: Inspection):
 
 def test_danger_takes_the_headline(found: Inspection):
     """What stops the server stands before what only costs."""
-    assert {found.causes[0].code, found.causes[1].code} == {
-        "ReplicationSlotHoldsWal",
-        "SequenceNearEnd",
-    }
+    assert {found.causes[0].code, found.causes[1].code} == {"ReplicationSlotHoldsWal", "SequenceNearEnd"}
 
 
 def test_no_part_of_it_was_refused(seen: Observation):
@@ -240,14 +230,8 @@ def old(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-old-", dir="/var/tmp"))
     try:
         # So late that no vacuum of the server's own accord comes before us.
-        settings = {
-            "fsync": "off",
-            "autovacuum": "off",
-            "autovacuum_freeze_max_age": "2000000000",
-        }
-        first = Postgres(
-            settings, binaries=postgres_binaries(request.param), data_directory=folder / "data"
-        )
+        settings = {"fsync": "off", "autovacuum": "off", "autovacuum_freeze_max_age": "2000000000"}
+        first = Postgres(settings, binaries=postgres_binaries(request.param), data_directory=folder / "data")
         first.account.own(folder)
         folder.chmod(0o755)
         with first:
@@ -293,9 +277,7 @@ def test_the_time_that_ids_last_is_measured(old: Postgres):
 
     inspection = inspect(observe(old.dsn, duration_s=0.01, sleep=work_instead))
     near = inspection.causes[0]
-    (age, left) = (
-        next(e for e in near.evidence if e.kind == kind) for kind in ("age", "time left")
-    )
+    (age, left) = (next(e for e in near.evidence if e.kind == kind) for kind in ("age", "time left"))
 
     assert near.title.endswith(" at the present rate")
     assert pytest.approx((age.reference - age.value) / 500, rel=0.01) == left.value / (

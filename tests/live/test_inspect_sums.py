@@ -31,25 +31,18 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
         "shared_buffers": "4MB",
         "shared_preload_libraries": "pg_stat_statements",
     }
-    columns = ", ".join(
-        f"(g * {7919 + 2 * n}::bigint) %% 100003 as c{n}".replace("%%", "%") for n in range(INDEXES)
-    )
+    columns = ", ".join(f"(g * {7919 + 2 * n}::bigint) %% 100003 as c{n}".replace("%%", "%") for n in range(INDEXES))
     with Postgres(settings, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
-            connection.execute(
-                f"create table kept as select g as id, {columns} from generate_series(1, {ROWS}) g"
-            )
+            connection.execute(f"create table kept as select g as id, {columns} from generate_series(1, {ROWS}) g")
             connection.execute("create unique index on kept (id)")
             for n in range(INDEXES):
                 connection.execute(f"create index kept_{n} on kept (c{n})")
-            connection.execute(
-                "create table parted (id int, customer int, note text) partition by range (id)"
-            )
+            connection.execute("create table parted (id int, customer int, note text) partition by range (id)")
             for n in range(PARTITIONS):
                 connection.execute(
-                    f"create table parted_{n} partition of parted"
-                    f" for values from ({n * 1000}) to ({n * 1000 + 1000})"
+                    f"create table parted_{n} partition of parted for values from ({n * 1000}) to ({n * 1000 + 1000})"
                 )
             connection.execute(
                 "insert into parted select g, g % 60000, repeat('x', 150)"

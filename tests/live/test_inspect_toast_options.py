@@ -39,9 +39,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
     with Postgres(settings, binaries=postgres_binaries(request.param)) as running:
         with psycopg.connect(running.dsn, autocommit=True) as connection:
             for name, (options, _) in TABLES.items():
-                connection.execute(
-                    f"create table {name} (id int, v text) with ({options})".encode()
-                )
+                connection.execute(f"create table {name} (id int, v text) with ({options})".encode())
                 connection.execute(f"alter table {name} alter v set storage external".encode())
                 connection.execute(
                     f"insert into {name} select g, repeat('x', 6000) from generate_series(1, 400) g".encode()
@@ -63,8 +61,7 @@ def test_autovacuum_takes_one_set_or_the_other(server: Postgres, seen: Observati
     ours = sorted(
         last[toast.owner_oid].name.removeprefix("public.")
         for toast in seen.last.relations
-        if toast.owner_oid
-        and options_of(toast, last[toast.owner_oid]).get("autovacuum_enabled") != "off"
+        if toast.owner_oid and options_of(toast, last[toast.owner_oid]).get("autovacuum_enabled") != "off"
     )
     found: list[str] = []
     until_s = time.monotonic() + _PATIENCE_S
@@ -90,8 +87,7 @@ def test_the_printed_command_keeps_what_the_table_has(server: Postgres, seen: Ob
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(command.encode())
         (options,) = connection.execute(
-            "select t.reloptions from pg_class c join pg_class t on t.oid = c.reltoastrelid"
-            " where c.relname = 'bare'"
+            "select t.reloptions from pg_class c join pg_class t on t.oid = c.reltoastrelid where c.relname = 'bare'"
         ).fetchone()
 
     assert ["autovacuum_enabled=off", "autovacuum_vacuum_threshold=5000"] == sorted(options)

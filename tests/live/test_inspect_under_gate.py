@@ -58,8 +58,7 @@ class Lab:
         """Documents that were saved."""
         seen = self.snapshot.observation
         before, after = (
-            next(r for r in reading.relations if r.name == "public.documents")
-            for reading in (seen.first, seen.last)
+            next(r for r in reading.relations if r.name == "public.documents") for reading in (seen.first, seen.last)
         )
         return (after.updated - before.updated) / seen.seconds
 

@@ -41,8 +41,7 @@ WORKS = {
     "few values": (
         "128MB",
         [
-            f"insert into kept select {ROWS} + {n} + g, g % 5 * 20000, repeat('y', 100) "
-            "from generate_series(1, 300) g"
+            f"insert into kept select {ROWS} + {n} + g, g % 5 * 20000, repeat('y', 100) from generate_series(1, 300) g"
             for n in range(0, 18_000, 300)
         ],
     ),
@@ -78,9 +77,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
 
 def checkpointed(connection: psycopg.Connection) -> None:
     """A checkpoint, and its pages counted: the views hear of them a moment after it is over."""
-    view = (
-        "pg_stat_checkpointer" if connection.info.server_version >= 170_000 else "pg_stat_bgwriter"
-    )
+    view = "pg_stat_checkpointer" if connection.info.server_version >= 170_000 else "pg_stat_bgwriter"
     column = "num_requested" if view == "pg_stat_checkpointer" else "checkpoints_req"
     written = "buffers_written" if view == "pg_stat_checkpointer" else "buffers_checkpoint"
     before = connection.execute(f"select {column}, {written} from {view}").fetchone()

@@ -189,17 +189,11 @@ def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[i
         finally:
             stop.set()
             thread.join()
-        seen = watch(
-            server,
-            lambda c: c.execute("update letters set body = overlay(body placing 'x' from 1)"),
-        )
-        found = of_letters(
-            toast.causes(msgspec.structs.replace(seen, toast_samples=samples), BUDGET)
-        )
+        seen = watch(server, lambda c: c.execute("update letters set body = overlay(body placing 'x' from 1)"))
+        found = of_letters(toast.causes(msgspec.structs.replace(seen, toast_samples=samples), BUDGET))
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.cursor().executemany(
-                "update letters set body = %s where id = %s",
-                [(body, row) for row, body in letters.items()],
+                "update letters set body = %s where id = %s", [(body, row) for row, body in letters.items()]
             )
 
         assert is_same == bool(found)
@@ -207,9 +201,7 @@ def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[i
 
 
 @ON_TWO
-def test_an_inspection_with_a_sample_is_certain(
-    server: Postgres, letters: dict[int, str], run: Run
-):
+def test_an_inspection_with_a_sample_is_certain(server: Postgres, letters: dict[int, str], run: Run):
     """`plimsoll inspect --decode-toast` names the column, says that values were the same, and leaves no slot."""
     stop = threading.Event()
 
@@ -224,9 +216,7 @@ def test_an_inspection_with_a_sample_is_certain(
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        done = run(
-            *("inspect", server.dsn, "--for", "2s", "--decode-toast", "1s", "--format", "json")
-        )
+        done = run(*("inspect", server.dsn, "--for", "2s", "--decode-toast", "1s", "--format", "json"))
     finally:
         stop.set()
         thread.join()
@@ -235,15 +225,11 @@ def test_an_inspection_with_a_sample_is_certain(
         slots = connection.execute("select count(*) from pg_replication_slots").fetchone()
 
     assert not done.stderr
-    assert [("ToastValuesRewritten", "public.letters.body")] == [
-        (cause["code"], cause["subject"]) for cause in found
-    ]
+    assert [("ToastValuesRewritten", "public.letters.body")] == [(cause["code"], cause["subject"]) for cause in found]
     assert (0,) == slots
 
 
-def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
-    server: Postgres, letters: dict[int, str]
-):
+def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(server: Postgres, letters: dict[int, str]):
     """The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %."""
     texts: list[str] = []
     started = threading.Event()
@@ -251,9 +237,7 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(
         for _ in range(12):
             connection.execute("update letters set body = body || ''")
         # Other pages into the buffers, so that the vacuum has to read its own.
-        connection.execute(
-            "create table filler as select repeat('x', 1000) from generate_series(1, 18000)"
-        )
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
         connection.execute("select count(*) from filler")
         connection.execute("drop table filler")
         flush_statistics(connection)
@@ -305,9 +289,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for _ in range(12):
             connection.execute("update letters set body = body || ''")
-        connection.execute(
-            "create table filler as select repeat('x', 1000) from generate_series(1, 18000)"
-        )
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
         connection.execute("drop table filler")
         flush_statistics(connection)
     ticks = iter(range(200))
@@ -325,8 +307,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
     def is_over() -> bool:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             return connection.execute(
-                "select pg_stat_get_autovacuum_count(reltoastrelid) > 0 from pg_class "
-                "where oid = 'letters'::regclass"
+                "select pg_stat_get_autovacuum_count(reltoastrelid) > 0 from pg_class where oid = 'letters'::regclass"
             ).fetchone()[0]
 
     seen = observe(server.dsn, duration_s=60.0, every_s=0.1, clock=over_after(is_over), sleep=sleep)
@@ -335,10 +316,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
         next(r for r in reading.relations if r.owner_oid and r.name == cause_relation(cause))
         for reading in (seen.first, seen.last)
     )
-    read = sum(
-        getattr(after, name) - getattr(before, name)
-        for name in ("heap_blocks_read", "index_blocks_read")
-    )
+    read = sum(getattr(after, name) - getattr(before, name) for name in ("heap_blocks_read", "index_blocks_read"))
 
     assert "public.letters (TOAST)" == cause.subject
     # Hardly anything else is read and written meanwhile, and it comes once: whatever its share.
@@ -358,9 +336,7 @@ def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         for _ in range(30):
             connection.execute("update letters set body = body || ''")
-        connection.execute(
-            "create table filler as select repeat('x', 1000) from generate_series(1, 18000)"
-        )
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
         connection.execute("drop table filler")
     worker = psycopg.connect(server.dsn, autocommit=True)
     worker.execute("set vacuum_cost_delay = 20; set vacuum_cost_limit = 600")
@@ -379,9 +355,7 @@ def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict
             while connection.execute(scanning).fetchone() == (0,):
                 assert thread.is_alive()
         moments = itertools.count(0.0, 0.5)
-        seen = observe(
-            server.dsn, duration_s=4.0, every_s=0.2, clock=lambda: next(moments), sleep=sleep
-        )
+        seen = observe(server.dsn, duration_s=4.0, every_s=0.2, clock=lambda: next(moments), sleep=sleep)
     finally:
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             connection.execute("select pg_cancel_backend(%s)", (pid,))
@@ -416,15 +390,10 @@ def cause_relation(cause: Cause) -> str:
 def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
     """A large table written often waits for a fifth by default, and for what its options say."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute(
-            "create table counts (id int primary key, n int, body text) with (fillfactor = 50)"
-        )
+        connection.execute("create table counts (id int primary key, n int, body text) with (fillfactor = 50)")
         connection.execute("insert into counts select g, 0 from generate_series(1, 110000) g")
         connection.execute("analyze counts")
-    found = watch(
-        server,
-        lambda c: [c.execute("update counts set n = n + 1") for _ in range(3)],
-    )
+    found = watch(server, lambda c: [c.execute("update counts set n = n + 1") for _ in range(3)])
     (late,) = [c for c in autovacuum_settings.causes(found, BUDGET) if "counts" in c.subject]
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute(late.remedies[0].commands[0].encode())
@@ -437,6 +406,4 @@ def test_settings_are_read_from_the_table_and_its_toast(server: Postgres):
     (estimate,) = [r.row_estimate for r in found.last.relations if r.name == "public.counts"]
     assert 0.98 * 110_000 < estimate < 2 * 110_000
     assert late.evidence[0].value == pytest.approx(50 + 0.2 * estimate)
-    assert "public.counts" not in {
-        cause.subject for cause in autovacuum_settings.causes(reading, BUDGET)
-    }
+    assert "public.counts" not in {cause.subject for cause in autovacuum_settings.causes(reading, BUDGET)}

@@ -73,9 +73,7 @@ def written(dsn: str) -> Observation:
         nonlocal clock_s
         clock_s += seconds
         with psycopg.connect(dsn, autocommit=True) as connection:
-            connection.execute(
-                "insert into hist select g, repeat('x', 200) from generate_series(1, 300) g"
-            )
+            connection.execute("insert into hist select g, repeat('x', 200) from generate_series(1, 300) g")
             flush_statistics(connection)
 
     return observe(dsn, duration_s=1.0, clock=lambda: clock_s, sleep=sleep)
@@ -90,19 +88,14 @@ def harmless(seen: Observation) -> list[str]:
     """What would be destroyed, and which dense tables are called empty."""
     found = inspect(seen)
     empty = [e.text for c in found.causes if c.code == "TableBloat" for e in c.evidence]
-    return [
-        *(c for c in printed(found) if c.startswith(DESTRUCTIVE)),
-        *(text for text in empty if "hist" in text),
-    ]
+    return [*(c for c in printed(found) if c.startswith(DESTRUCTIVE)), *(text for text in empty if "hist" in text)]
 
 
 def crashed(server: Postgres) -> None:
     """One process is killed, so the server recovers; it comes back with counters at zero."""
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("checkpoint")
-        (pid,) = connection.execute(
-            "select pid from pg_stat_activity where backend_type = 'checkpointer'"
-        ).fetchone()
+        (pid,) = connection.execute("select pid from pg_stat_activity where backend_type = 'checkpointer'").fetchone()
         os.kill(pid, signal.SIGKILL)
         with suppress(psycopg.Error):
             while True:
@@ -175,9 +168,7 @@ def test_an_index_is_as_full_as_it_was_ordered_to_be(server: Postgres):
 
 def test_what_has_no_statistics_is_named(server: Postgres):
     """A column with none by order, one added since, and a table that was never analyzed."""
-    (gap,) = [
-        gap for gap in inspect(written(server.dsn)).missing if gap.name == "column statistics"
-    ]
+    (gap,) = [gap for gap in inspect(written(server.dsn)).missing if gap.name == "column statistics"]
 
     assert [True] * 3 == [f"public.{name}" in gap.hides for name in ("blind", "widened", "raw")]
     assert "public.emptied" not in gap.hides

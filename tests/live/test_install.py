@@ -30,9 +30,7 @@ def call(*command: object, code: int = 0, **more: str) -> str:
     }  # fmt: skip
     environment = kept | {"PATH": SYSTEM_PATH} | more
     words = [str(word) for word in command]
-    done = subprocess.run(
-        words, cwd="/", env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -123,8 +121,7 @@ def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, tmp_path: P
     """The versions of the symbols that the extension and the daemon import, as readelf prints them."""
     with zipfile.ZipFile(wheel) as archive:
         programs = [
-            archive.extract(name, tmp_path)
-            for name in ("plimsoll/_core.abi3.so", "plimsoll/gate/plimsoll-gate")
+            archive.extract(name, tmp_path) for name in ("plimsoll/_core.abi3.so", "plimsoll/gate/plimsoll-gate")
         ]
     for program in programs:
         symbols = call("readelf", "--version-info", "--wide", program)
@@ -172,8 +169,7 @@ def test_the_lab_runs_from_the_wheel_alone(environment: Path):
 def test_a_command_runs_under_a_gate_from_the_wheel_alone(environment: Path):
     """The daemon comes out of the installed package: no other is in PATH or in a checkout above it."""
     program = (
-        "from plimsoll.gate.place import find_daemon; import os; "
-        "f = find_daemon(); print(f, os.access(f, os.X_OK))"
+        "from plimsoll.gate.place import find_daemon; import os; f = find_daemon(); print(f, os.access(f, os.X_OK))"
     )
     found, is_program = call(environment / "python", "-c", program).split()
 

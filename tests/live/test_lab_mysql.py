@@ -33,9 +33,7 @@ def folder() -> Iterator[Path]:
 
 def left_behind() -> set[str]:
     """Folders and mounts of labs on this machine."""
-    found = {
-        str(p) for kind in ("lab", "mysql") for p in Path("/var/tmp").glob(f"plimsoll-{kind}-*")
-    }
+    found = {str(p) for kind in ("lab", "mysql") for p in Path("/var/tmp").glob(f"plimsoll-{kind}-*")}
     return found | {str(m.place) for m in mounts() if "plimsoll-lab-" in str(m.place)}
 
 
@@ -87,16 +85,7 @@ def test_a_scan_is_held_by_the_limits_of_the_class(run: Run, tmp_path: Path):
 def test_the_rules_are_those_of_the_engine(run: Run, tmp_path: Path):
     """gp3 of 400 GiB has 12,000 IOPS for MariaDB as for PostgreSQL; a run that was cut short leaves nothing."""
     before = left_behind()
-    arguments = [
-        "lab",
-        "mysql",
-        "--engine",
-        "mariadb",
-        "--class",
-        "db.m6g.xlarge",
-        "--storage",
-        "gp3",
-    ]
+    arguments = ["lab", "mysql", "--engine", "mariadb", "--class", "db.m6g.xlarge", "--storage", "gp3"]
     arguments += ["--size-gib", "400", "--for", "60s", *SMALL, "--mysql-bin", str(mariadb_folder())]
     with subprocess.Popen(
         [sys.executable, "-m", "plimsoll", *arguments, "-o", "run.json"],

@@ -56,8 +56,7 @@ def held_rates(truth: dict, phase: str) -> list[float]:
     return [
         moment["bytes_per_s"]
         for moment in truth["moments"]
-        if (moment["binding"], moment["phase"]) == held
-        and moment["bound_s"] >= 0.99 * moment["length_s"]
+        if (moment["binding"], moment["phase"]) == held and moment["bound_s"] >= 0.99 * moment["length_s"]
     ]
 
 
@@ -67,16 +66,7 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
     # A machine that is busy with other tests may be too slow; the command says so itself, with 2.
     for _ in range(3):
         done = run(
-            *(
-                "lab",
-                "postgres",
-                "--class",
-                "db.t3.xlarge",
-                "--storage",
-                "gp2",
-                "--size-gib",
-                "1000",
-            ),
+            *("lab", "postgres", "--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000"),
             *("--workload", "scan", "--for", "16s", "--clock", "60", "--credits", "0.1"),
             *("--memory", "128MiB", "-o", "run.json", "--width", "120"),
         )
@@ -100,10 +90,7 @@ def test_a_burst_ends_at_the_baseline_and_the_report_says_so(run: Run, tmp_path:
     assert "GROUND TRUTH" in output
     assert "The diagnosis agrees with it." in output
     assert "credit clock 60" in output
-    assert ["instance_ebs_throughput", "baseline"] == [
-        truth["bound"][0]["stage"],
-        truth["bound"][0]["phase"],
-    ]
+    assert ["instance_ebs_throughput", "baseline"] == [truth["bound"][0]["stage"], truth["bound"][0]["phase"]]
     assert "emulated minute 10 of 16" in done.stderr
     assert left_behind() <= before
 

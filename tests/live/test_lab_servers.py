@@ -56,9 +56,7 @@ def test_an_engine_indexes_and_finds(engine: SearchServer):
     """It is of the version that was locked, and finds words whatever their case."""
     found = ask(engine, "GET", "products/_search?q=name:SHOES")
 
-    assert [engine.version] == [
-        node["version"] for node in ask(engine, "GET", "_nodes")["nodes"].values()
-    ]
+    assert [engine.version] == [node["version"] for node in ask(engine, "GET", "_nodes")["nodes"].values()]
     assert [DOCUMENT] == [hit["_source"] for hit in found["hits"]["hits"]]
 
 
@@ -91,14 +89,10 @@ def test_a_setting_that_an_engine_refuses_is_its_reason():
     assert "no.such.setting" in kept_log(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 0)]
-)
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 0)])
 def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, status: int):
     """After Ctrl-C and after kill -9 nothing listens any more."""
-    with subprocess.Popen(
-        START, stdout=subprocess.PIPE, text=True, env=clean_environment()
-    ) as command:
+    with subprocess.Popen(START, stdout=subprocess.PIPE, text=True, env=clean_environment()) as command:
         assert command.stdout is not None
         line = command.stdout.readline()
         port = int(line.rpartition(":")[2])

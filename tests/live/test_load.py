@@ -51,30 +51,21 @@ def test_every_row_is_loaded_once(server: Postgres, run: Run, tmp_path: Path, pa
     assert again.stdout.startswith("0 rows loaded")
     assert whole(400_000) == counts(server, name)
     assert [('two\nlines, "quoted"',)] == asked(server, f"select note from {name} where id = 7")
-    assert (
-        len(data) == asked(server, "select sum(end_byte - start_byte) from plimsoll_loaded")[0][0]
-    )
+    assert len(data) == asked(server, "select sum(end_byte - start_byte) from plimsoll_loaded")[0][0]
     assert [(400_000,)] == asked(server, "select sum(row_count) from plimsoll_loaded")
 
 
 def test_pages_are_written_evenly(server: Postgres, run: Run, tmp_path: Path):
     """The sessions of a load hand few pages at a time to the disk; sessions of others do what they did."""
     name = table(server, "orders")
-    asked(
-        server,
-        f"alter table {name} add flushed text default current_setting('backend_flush_after')",
-    )
+    asked(server, f"alter table {name} add flushed text default current_setting('backend_flush_after')")
     file = tmp_path / "a.csv"
     file.write_bytes(rows(10))
-    done = run(
-        "load", str(file), name, "--columns", "id,name,note", *BY_LIMITS, PLIMSOLL_DSN=server.dsn
-    )
+    done = run("load", str(file), name, "--columns", "id,name,note", *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
     asked(server, f"insert into {name} (id) values (10)")
 
     assert (0, "") == (done.returncode, done.stderr)
-    assert [("0", 1), ("128kB", 10)] == asked(
-        server, f"select flushed, count(*) from {name} group by 1 order by 1"
-    )
+    assert [("0", 1), ("128kB", 10)] == asked(server, f"select flushed, count(*) from {name} group by 1 order by 1")
 
 
 def test_commits_are_watched_while_rows_are_loaded(server: Postgres, run: Run, tmp_path: Path):
@@ -101,10 +92,7 @@ def test_a_table_is_missed_before_commits_are_measured(server: Postgres, run: Ru
     file = tmp_path / "a.csv"
     file.write_bytes(rows(10))
     before = commits_so_far(server)
-    done = run(
-        *("load", str(file), "missing", "--commit-latency", "1.5", *BY_LIMITS),
-        PLIMSOLL_DSN=server.dsn,
-    )
+    done = run(*("load", str(file), "missing", "--commit-latency", "1.5", *BY_LIMITS), PLIMSOLL_DSN=server.dsn)
 
     assert (2, "") == (done.returncode, done.stdout)
     assert "missing" in done.stderr
@@ -169,15 +157,11 @@ def test_a_load_that_is_killed_goes_on(server: Postgres, tmp_path: Path):
     environment = {**clean_environment(), "PLIMSOLL_DSN": server.dsn}
     dice = random.Random(1)
     for _ in range(6):
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(1.0 + dice.random())
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
     assert (0, "") == (done.returncode, done.stderr)
     assert whole(900_000) == counts(server, name)
@@ -190,8 +174,7 @@ def test_two_loads_of_the_same_file_load_it_once(server: Postgres, tmp_path: Pat
     command = [sys.executable, "-m", "plimsoll", "load", str(file), name, *BY_LIMITS]
     environment = {**clean_environment(), "PLIMSOLL_DSN": server.dsn}
     both = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(2)
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)
     ]
     errors = [process.communicate(timeout=300)[1] for process in both]
 
@@ -233,10 +216,7 @@ def test_headers_columns_and_delimiters(server: Postgres, run: Run, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("arguments", "cause"),
-    [
-        (["absent"], "there is no table 'absent'"),
-        (["known", "--columns", "id,colour"], "has no column 'colour'"),
-    ],
+    [(["absent"], "there is no table 'absent'"), (["known", "--columns", "id,colour"], "has no column 'colour'")],
 )
 def test_what_is_not_there_is_one_sentence(
     server: Postgres, run: Run, tmp_path: Path, arguments: list[str], cause: str

@@ -42,10 +42,7 @@ def load_chunks(server: Postgres, name: str, file: Path, numbers: tuple[int, ...
     session = TableSession(server.dsn, options)
     found = session.find(name)
     chunks = chunks_of(
-        stream_of(one).pieces(0),
-        options.row_format,
-        chunk_bytes=CHUNK_BYTES,
-        row_bytes_max=ROW_BYTES_MAX,
+        stream_of(one).pieces(0), options.row_format, chunk_bytes=CHUNK_BYTES, row_bytes_max=ROW_BYTES_MAX
     )
     for number, chunk in enumerate(chunks):
         if number in numbers:
@@ -68,9 +65,7 @@ def await_start(server: Postgres) -> None:
 
 @pytest.mark.parametrize("is_packed", [False, True])
 @pytest.mark.parametrize("corrected", [b"", b"-1,a name that is longer than the wrong one,x\n"])
-def test_a_corrected_file_goes_on(
-    server: Postgres, run: Run, tmp_path: Path, is_packed: bool, corrected: bytes
-):
+def test_a_corrected_file_goes_on(server: Postgres, run: Run, tmp_path: Path, is_packed: bool, corrected: bytes):
     """The second of four chunks has a wrong row; the first and the third are loaded, as several workers leave it."""
     name = table(server, "corrected")
     data = rows(800_000)
@@ -92,12 +87,7 @@ def test_a_corrected_file_goes_on(
     assert 0 < before < 800_000
     assert (0, "") == (done.returncode, done.stderr)
     assert again.stdout.startswith("0 rows loaded")
-    assert (
-        whole(800_000)
-        == asked(server, f"select count(*), count(distinct id), sum(id) from {name} where id >= 0")[
-            0
-        ]
-    )
+    assert whole(800_000) == asked(server, f"select count(*), count(distinct id), sum(id) from {name} where id >= 0")[0]
     assert [(1 if corrected else 0,)] == asked(server, f"select count(*) from {name} where id < 0")
 
 
@@ -130,9 +120,7 @@ def test_a_file_that_was_cut_off_goes_on(server: Postgres, run: Run, tmp_path: P
         ("1,a,b", "1,a,b2\n2,a,b\n", None),
     ],
 )
-def test_other_content_of_the_name(
-    server: Postgres, run: Run, tmp_path: Path, was: str, now: str, count: int | None
-):
+def test_other_content_of_the_name(server: Postgres, run: Run, tmp_path: Path, was: str, now: str, count: int | None):
     """Rows that were added are loaded; whatever else changed is refused, because its rows may be there."""
     name = table(server, "changed")
     file = tmp_path / "a.csv"
@@ -147,9 +135,7 @@ def test_other_content_of_the_name(
     assert (before if count is None else count) == counts(server, name)[0]
 
 
-def test_an_unlogged_table_that_a_crash_emptied_is_loaded_again(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_an_unlogged_table_that_a_crash_emptied_is_loaded_again(server: Postgres, run: Run, tmp_path: Path):
     """The server ends one of its processes' death with a restart, which empties unlogged tables."""
     name = table(server, "fast")
     asked(server, f"alter table {name} set unlogged")
@@ -172,9 +158,7 @@ def test_an_unlogged_table_that_a_crash_emptied_is_loaded_again(
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_a_table_that_was_made_again_is_asked_about(
-    server: Postgres, run: Run, tmp_path: Path, is_there: bool
-):
+def test_a_table_that_was_made_again_is_asked_about(server: Postgres, run: Run, tmp_path: Path, is_there: bool):
     """Of its name alone nobody knows whether the rows are in it; the printed statements say it."""
     name = table(server, "again")
     (tmp_path / "a.csv").write_bytes(rows(10))
@@ -210,9 +194,7 @@ def test_a_table_that_was_renamed_is_asked_about(server: Postgres, run: Run, tmp
     assert whole(10) == counts(server, "other_name")
 
 
-def test_another_run_that_cuts_elsewhere_is_no_chunk_that_is_loaded(
-    server: Postgres, tmp_path: Path
-):
+def test_another_run_that_cuts_elsewhere_is_no_chunk_that_is_loaded(server: Postgres, tmp_path: Path):
     """What is between the two ends would be in nobody's chunk."""
     name = table(server, "cut_twice")
     session = TableSession(server.dsn, CopyOptions(is_csv=True))

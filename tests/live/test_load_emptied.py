@@ -68,10 +68,7 @@ def test_an_emptied_table_is_asked_about(server: Postgres, run: Run, tmp_path: P
     done = run(*command, PLIMSOLL_DSN=server.dsn)
 
     assert (2, "") == (refused.returncode, refused.stdout)
-    assert (
-        "public.emptied is empty, but by the ledger 1,000 rows of 'a.csv' are in it"
-        in refused.stderr
-    )
+    assert "public.emptied is empty, but by the ledger 1,000 rows of 'a.csv' are in it" in refused.stderr
     assert (0, "") == (done.returncode, done.stderr)
     assert whole(COUNT) == counts(server, name)
 
@@ -89,9 +86,7 @@ def test_rows_that_were_removed_on_purpose_stay_away(server: Postgres, run: Run,
     assert 0 == counts(server, name)[0]
 
 
-def test_a_table_that_is_emptied_between_files_is_nobodys_question(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_a_table_that_is_emptied_between_files_is_nobodys_question(server: Postgres, run: Run, tmp_path: Path):
     """As staging tables are."""
     name = table(server, "staging")
     loaded(server, run, tmp_path, name)
@@ -104,9 +99,7 @@ def test_a_table_that_is_emptied_between_files_is_nobodys_question(
 
 
 @pytest.mark.parametrize("how", ["vacuum full {0}", "cluster {0} using rewritten_id"])
-def test_a_table_that_was_rewritten_has_its_rows(
-    server: Postgres, run: Run, tmp_path: Path, how: str
-):
+def test_a_table_that_was_rewritten_has_its_rows(server: Postgres, run: Run, tmp_path: Path, how: str):
     """The rows are those of the transactions that wrote the ledger."""
     name = table(server, "rewritten")
     asked(server, f"create index rewritten_id on {name} (id)")
@@ -119,9 +112,7 @@ def test_a_table_that_was_rewritten_has_its_rows(
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_other_rows_in_another_file_are_asked_about(
-    server: Postgres, run: Run, tmp_path: Path, is_there: bool
-):
+def test_other_rows_in_another_file_are_asked_about(server: Postgres, run: Run, tmp_path: Path, is_there: bool):
     """A changed type and a load after TRUNCATE look alike; each has its statement."""
     name = table(server, "other_rows")
     command = loaded(server, run, tmp_path, name)
@@ -139,9 +130,7 @@ def test_other_rows_in_another_file_are_asked_about(
     assert "public.other_rows was emptied or rewritten since" in refused.stderr
     assert "whether they are in it is not known" in refused.stderr
     assert (0, "") == (done.returncode, done.stderr)
-    assert [whole(COUNT)] == asked(
-        server, f"select count(*), count(distinct id), sum(id) from {name} where id >= 0"
-    )
+    assert [whole(COUNT)] == asked(server, f"select count(*), count(distinct id), sum(id) from {name} where id >= 0")
 
 
 @pytest.mark.parametrize(
@@ -153,9 +142,7 @@ def test_other_rows_in_another_file_are_asked_about(
         ("truncate {0}", "public.parts is empty"),
     ],
 )
-def test_a_lost_partition_is_asked_about(
-    server: Postgres, run: Run, tmp_path: Path, how: str, said: str
-):
+def test_a_lost_partition_is_asked_about(server: Postgres, run: Run, tmp_path: Path, how: str, said: str):
     """Of those that got rows of the file; all again is one command."""
     name = parted(server, "parts")
     command = loaded(server, run, tmp_path, name)
@@ -171,9 +158,7 @@ def test_a_lost_partition_is_asked_about(
     assert whole(COUNT) == counts(server, name)
 
 
-def test_partitions_without_rows_of_the_file_come_and_go(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_partitions_without_rows_of_the_file_come_and_go(server: Postgres, run: Run, tmp_path: Path):
     """Also one that is rewritten with its rows."""
     name = parted(server, "parts")
     command = loaded(server, run, tmp_path, name)
@@ -186,9 +171,7 @@ def test_partitions_without_rows_of_the_file_come_and_go(
     assert done.stdout.startswith("0 rows loaded")
 
 
-def test_a_role_that_may_not_read_the_table_is_asked_as_well(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_a_role_that_may_not_read_the_table_is_asked_as_well(server: Postgres, run: Run, tmp_path: Path):
     """Sizes and statistics need no right; while the rows are there, nothing is asked."""
     name = table(server, "unread")
     asked(server, f"grant insert on {name} to etl")

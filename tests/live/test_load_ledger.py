@@ -68,13 +68,7 @@ class Planted:
             "set client_min_messages = error; drop table if exists public.sales;"
             " drop table if exists public.parents cascade",
         )
-        kinds = {
-            "r": "table",
-            "p": "table",
-            "v": "view",
-            "f": "foreign table",
-            "m": "materialized view",
-        }
+        kinds = {"r": "table", "p": "table", "v": "view", "f": "foreign table", "m": "materialized view"}
         for name, kind in asked(
             self.server,
             "select oid::regclass::text, relkind::text from pg_class where relname like 'plimsoll\\_loaded%'"
@@ -119,10 +113,7 @@ CHANGES = {
         f"create trigger t after update on {LEDGER} execute function evil.fired()",
         "it has a trigger",
     ),
-    "rule": (
-        f"create rule r as on insert to {LEDGER} do also select evil.trap('rule')",
-        "it has a rule",
-    ),
+    "rule": (f"create rule r as on insert to {LEDGER} do also select evil.trap('rule')", "it has a rule"),
     "policy": (
         f"create policy p on {LEDGER} using (evil.trap('policy')) with check (evil.trap('policy'))",
         "it has row level security",
@@ -144,43 +135,22 @@ CHANGES = {
         ),
         "it has a trigger",
     ),
-    "index expression": (
-        f"create index on {LEDGER} ((evil.trap(file)))",
-        "it has an index that is not ours",
-    ),
-    "index predicate": (
-        f"create index on {LEDGER} (file) where evil.trap(file)",
-        "it has an index that is not ours",
-    ),
+    "index expression": (f"create index on {LEDGER} ((evil.trap(file)))", "it has an index that is not ours"),
+    "index predicate": (f"create index on {LEDGER} (file) where evil.trap(file)", "it has an index that is not ours"),
     # Then a chunk of a second content would count as loaded.
     "unique index": (f"create unique index on {LEDGER} (file)", "it has an index that is not ours"),
-    "collation": (
-        f"create index on {LEDGER} (file collate evil.odd)",
-        "it has an index that is not ours",
-    ),
+    "collation": (f"create index on {LEDGER} (file collate evil.odd)", "it has an index that is not ours"),
     # Then every chunk would be loaded again.
-    "no key": (
-        f"alter table {LEDGER} drop constraint plimsoll_loaded_pkey",
-        "it has an index that is not ours",
-    ),
-    "domain": (
-        f"alter table {LEDGER} alter file type evil.checked",
-        "its columns are not those of a ledger",
-    ),
+    "no key": (f"alter table {LEDGER} drop constraint plimsoll_loaded_pkey", "it has an index that is not ours"),
+    "domain": (f"alter table {LEDGER} alter file type evil.checked", "its columns are not those of a ledger"),
     "generated column": (
         f"alter table {LEDGER} add more boolean generated always as (evil.trap('generated')) stored",
         "its columns are not those of a ledger",
     ),
-    "child table": (
-        f"create table public.plimsoll_loaded_child () inherits ({LEDGER})",
-        "it is no plain table",
-    ),
+    "child table": (f"create table public.plimsoll_loaded_child () inherits ({LEDGER})", "it is no plain table"),
     "unlogged": (f"alter table {LEDGER} set unlogged", "it is no plain table"),
     "typed table": (
-        (
-            f"drop table {LEDGER}; create table {LEDGER} of evil.shape"
-            " (primary key (target, identity, start_byte))"
-        ),
+        (f"drop table {LEDGER}; create table {LEDGER} of evil.shape (primary key (target, identity, start_byte))"),
         "it is no plain table",
     ),
     "view": (
@@ -203,10 +173,7 @@ CHANGES = {
         "it is no plain table",
     ),
     "public may write": (f"grant insert on {LEDGER} to public", "everybody may write to it"),
-    "public may write a column": (
-        f"grant update (end_byte) on {LEDGER} to public",
-        "everybody may write to it",
-    ),
+    "public may write a column": (f"grant update (end_byte) on {LEDGER} to public", "everybody may write to it"),
     "another owner": (None, "its owner is attacker"),
 }
 
@@ -242,19 +209,14 @@ def test_a_ledger_of_the_owner_of_the_table_is_one(planted: Planted, run: Run, t
     assert [(10,)] == asked(planted.server, "select count(*) from public.sales")
 
 
-def test_a_ledger_that_we_make_is_one_whatever_tables_get(
-    planted: Planted, run: Run, tmp_path: Path
-):
+def test_a_ledger_that_we_make_is_one_whatever_tables_get(planted: Planted, run: Run, tmp_path: Path):
     """Default privileges would let everybody write to it."""
     planted.begin()
     asked(planted.server, "alter default privileges in schema public grant all on tables to public")
     try:
         done = [planted.load(run, tmp_path) for _ in range(2)]
     finally:
-        asked(
-            planted.server,
-            "alter default privileges in schema public revoke all on tables from public",
-        )
+        asked(planted.server, "alter default privileges in schema public revoke all on tables from public")
 
     assert [(0, ""), (0, "")] == [(one.returncode, one.stderr) for one in done]
     assert [(10,)] == asked(planted.server, "select count(*) from public.sales")
@@ -298,24 +260,16 @@ TAMPERED = {
     "one sentence with the range, status 2; nothing is written",
 )
 @pytest.mark.parametrize("change", TAMPERED)
-def test_an_entry_that_cannot_be_true_is_refused(
-    planted: Planted, run: Run, tmp_path: Path, change: str
-):
+def test_an_entry_that_cannot_be_true_is_refused(planted: Planted, run: Run, tmp_path: Path, change: str):
     planted.begin()
     file = tmp_path / "b.csv"
     file.write_bytes(rows(COUNT))
     command = ("load", "b.csv", "public.sales", *BY_LIMITS)
     first = run(*command, PLIMSOLL_DSN=planted.server.dsn)
     values, reason = TAMPERED[change]
-    asked(
-        planted.server,
-        f"update {LEDGER} set {values.format(ledger=LEDGER)} where start_byte = 0",
-    )
+    asked(planted.server, f"update {LEDGER} set {values.format(ledger=LEDGER)} where start_byte = 0")
     # What is missing now would be loaded.
-    asked(
-        planted.server,
-        f"delete from {LEDGER} where start_byte = (select max(start_byte) from {LEDGER})",
-    )
+    asked(planted.server, f"delete from {LEDGER} where start_byte = (select max(start_byte) from {LEDGER})")
     done = run(*command, PLIMSOLL_DSN=planted.server.dsn)
 
     assert 0 == first.returncode
@@ -341,9 +295,7 @@ def test_a_range_that_is_planted_while_a_load_runs_is_no_chunk_of_ours(planted: 
     session.close()
 
 
-def test_a_ledger_of_an_earlier_version_gets_the_new_column(
-    planted: Planted, run: Run, tmp_path: Path
-):
+def test_a_ledger_of_an_earlier_version_gets_the_new_column(planted: Planted, run: Run, tmp_path: Path):
     """From its owner; another role gets the statement."""
     planted.begin()
     first = planted.load(run, tmp_path)

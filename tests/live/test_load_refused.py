@@ -33,9 +33,7 @@ def server() -> Iterator[Postgres]:
         ("text", "4711,x", "extra data after last expected column"),
     ],
 )  # fmt: skip
-def test_no_value_is_repeated(
-    server: Postgres, run: Run, tmp_path: Path, column: str, value: str | bytes, reason: str
-):
+def test_no_value_is_repeated(server: Postgres, run: Run, tmp_path: Path, column: str, value: str | bytes, reason: str):
     asked(server, "drop table if exists secrets, plimsoll_loaded")
     asked(server, f"create table secrets (secret {column})")
     text = value if isinstance(value, bytes) else value.encode()
@@ -59,10 +57,7 @@ def test_what_a_trigger_says_is_not_repeated(server: Postgres, run: Run, tmp_pat
     )
     asked(server, f"create trigger refuse before insert on {name} execute function refuse()")
     asked(server, f"drop trigger refuse on {name}")
-    asked(
-        server,
-        f"create trigger refuse before insert on {name} for each row execute function refuse()",
-    )
+    asked(server, f"create trigger refuse before insert on {name} for each row execute function refuse()")
     (tmp_path / "a.csv").write_bytes(rows(3))
     done = run("load", "a.csv", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
 
@@ -92,9 +87,7 @@ def test_options_that_do_not_fit_are_no_wrong_row(
     assert "row" not in done.stderr
 
 
-def test_rows_after_an_end_marker_are_refused_and_not_dropped(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_rows_after_an_end_marker_are_refused_and_not_dropped(server: Postgres, run: Run, tmp_path: Path):
     """Two parts of a dump, one after the other: the server would drop the second without a word."""
     name = table(server, "dumped")
     part = b"1\ta\tb\n2\ta\tb\n\\.\n"
@@ -105,23 +98,15 @@ def test_rows_after_an_end_marker_are_refused_and_not_dropped(
     done = run("load", "one.txt", name, *BY_LIMITS, PLIMSOLL_DSN=server.dsn)
 
     assert (2, 0) == (refused.returncode, before)
-    assert (
-        "'two.txt': rows come after an end-of-data marker (\\.) that ends at byte 15"
-        in refused.stderr
-    )
+    assert "'two.txt': rows come after an end-of-data marker (\\.) that ends at byte 15" in refused.stderr
     assert (0, "") == (done.returncode, done.stderr)
     assert 2 == counts(server, name)[0]
 
 
-def test_commits_wait_for_the_disk_whatever_the_role_does(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_commits_wait_for_the_disk_whatever_the_role_does(server: Postgres, run: Run, tmp_path: Path):
     """Else a crash could lose a chunk after the load has said that all is there. What waits for a standby stays."""
     name = table(server, "durable")
-    asked(
-        server,
-        f"alter table {name} add waited text default current_setting('synchronous_commit')",
-    )
+    asked(server, f"alter table {name} add waited text default current_setting('synchronous_commit')")
     for number, setting in enumerate(("off", "remote_apply")):
         (tmp_path / f"{number}.csv").write_bytes(rows(number + 1))
         done = run(
@@ -135,9 +120,7 @@ def test_commits_wait_for_the_disk_whatever_the_role_does(
     )
 
 
-def test_a_ledger_that_is_there_needs_no_right_to_make_one(
-    server: Postgres, run: Run, tmp_path: Path
-):
+def test_a_ledger_that_is_there_needs_no_right_to_make_one(server: Postgres, run: Run, tmp_path: Path):
     """A second role, with the documented rights alone."""
     name = table(server, "shared")
     (tmp_path / "a.csv").write_bytes(rows(10))

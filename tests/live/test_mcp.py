@@ -31,11 +31,7 @@ SECRETS = {
     "UNKNOWN_TO_US": f"{CANARY}-other",
 }
 ANSWER_BYTES_MAX = 8192
-HELLO = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 pytestmark = pytest.mark.live
 
@@ -45,9 +41,7 @@ def talk(use: Any, *options: str, mode: str = "auto", root: Path = EXAMPLES) -> 
 
     async def run() -> Any:
         server = StdioServerParameters(
-            command=COMMAND[0],
-            args=[*COMMAND[1:], "--root", str(root), *options],
-            env={**os.environ, **SECRETS},
+            command=COMMAND[0], args=[*COMMAND[1:], "--root", str(root), *options], env={**os.environ, **SECRETS}
         )
         async with Client(stdio_client(server), mode=mode) as client:
             return await use(client)
@@ -129,9 +123,7 @@ def test_a_canary_in_the_environment_never_comes_back(capfd):
             result = await client.call_tool(tool, arguments)
             texts.append(sent(result))
             texts += [
-                sent(await client.read_resource(link.uri))
-                for link in result.content
-                if link.type == "resource_link"
+                sent(await client.read_resource(link.uri)) for link in result.content if link.type == "resource_link"
             ]
         return texts
 
@@ -154,8 +146,7 @@ def test_a_call_that_takes_too_long_is_ended():
 
 
 @pytest.mark.attack(
-    "A repository in which a client starts the server has modules with the names of ours",
-    "none of them is imported",
+    "A repository in which a client starts the server has modules with the names of ours", "none of them is imported"
 )
 def test_modules_of_the_working_folder_are_not_imported(tmp_path, monkeypatch):
     """The processes of calls look for modules where the server does."""
@@ -163,9 +154,7 @@ def test_modules_of_the_working_folder_are_not_imported(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'pwned')!r}, 'w')\n")
     shutil.copytree(EXAMPLES / "quiet", tmp_path / "quiet")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(
-        globals(), "COMMAND", [str(Path(sys.executable).parent / "plimsoll"), "mcp"]
-    )
+    monkeypatch.setitem(globals(), "COMMAND", [str(Path(sys.executable).parent / "plimsoll"), "mcp"])
 
     async def use(client: Client) -> bool:
         return (await client.call_tool("diagnose", {"target": "quiet"})).is_error
@@ -191,9 +180,7 @@ def write(server: subprocess.Popen[bytes], **message: Any) -> None:
 
 
 def children(pid: int) -> set[int]:
-    found = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
-    )
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
     return {int(one) for one in found.stdout.split()}
 
 
@@ -224,9 +211,7 @@ def test_it_ends_quietly_and_leaves_nothing(end, status, is_busy):
         assert status == server.wait(timeout=20)
         assert b"" == server.stderr.read()
     deadline_s = time.monotonic() + 10
-    while (left := [pid for pid in working if Path(f"/proc/{pid}").exists()]) and (
-        time.monotonic() < deadline_s
-    ):
+    while (left := [pid for pid in working if Path(f"/proc/{pid}").exists()]) and (time.monotonic() < deadline_s):
         pass
     assert [] == left
 

@@ -50,9 +50,7 @@ def test_counters_count_a_load(server: Postgres, counters: ServerCounters):
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("create table loaded (a int, b text)")
         counters.counts(NOTHING)
-        connection.execute(
-            "insert into loaded select n, repeat('x', 400) from generate_series(1, 100000) n"
-        )
+        connection.execute("insert into loaded select n, repeat('x', 400) from generate_series(1, 100000) n")
         connection.execute("checkpoint")
         connection.execute("select pg_stat_force_next_flush()")
     found, peers = counters.counts(NOTHING)
@@ -74,9 +72,7 @@ def test_every_version_counts(version: str):
         counters = ServerCounters(made.dsn)
         counters.open()
         with psycopg.connect(made.dsn, autocommit=True) as connection:
-            connection.execute(
-                "create table t as select n, repeat('x', 90) from generate_series(1, 50000) n"
-            )
+            connection.execute("create table t as select n, repeat('x', 90) from generate_series(1, 50000) n")
             connection.execute("checkpoint")
             connection.execute("select pg_stat_force_next_flush()")
         found, _ = counters.counts(NOTHING)
@@ -120,10 +116,7 @@ def test_sessions_of_another_role_are_one_part(server: Postgres, counters: Serve
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         connection.execute("create role many login password 'secret-word'")
     dsn = psycopg.conninfo.make_conninfo(
-        server.dsn,
-        user="many",
-        password="secret-word",
-        application_name="plimsoll pace 99999999999",
+        server.dsn, user="many", password="secret-word", application_name="plimsoll pace 99999999999"
     )
     with ExitStack() as stack:
         for _ in range(20):
@@ -189,8 +182,7 @@ def test_the_pipe_feeds_psql(server: Postgres):
         connection.execute("create table piped (a int)")
     psql = server.program("psql")
     command = (
-        f"seq 1 200000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | "
-        f"{psql} -X -q -c '\\copy piped from stdin'"
+        f"seq 1 200000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | {psql} -X -q -c '\\copy piped from stdin'"
     )
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
@@ -221,9 +213,7 @@ def test_an_http_client_is_answered_until_ctrl_c(server: Postgres):
         base = line.split()[-1].partition("/check")[0]
         path = "/check/gh-ost/postgres/claims-pipeline"
         end = time.monotonic() + 20
-        while (
-            httpx.head(base + path, trust_env=False).status_code != 200 and time.monotonic() < end
-        ):
+        while httpx.head(base + path, trust_env=False).status_code != 200 and time.monotonic() < end:
             time.sleep(0.2)
         answer = httpx.get(base + path, trust_env=False)
     finally:

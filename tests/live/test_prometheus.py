@@ -149,13 +149,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 texts[0].scraped.append((time.time(), 1000.0 + number))
         return text
 
-    pages = Pages(
-        {
-            "/cloudwatch": cloudwatch_page,
-            "/yace": live_page,
-            "/node": lambda: host_page(next(host_scrapes)),
-        }
-    )
+    pages = Pages({"/cloudwatch": cloudwatch_page, "/yace": live_page, "/node": lambda: host_page(next(host_scrapes))})
     with pages:
         jobs = {
             name: {
@@ -211,17 +205,9 @@ def test_scrapes_on_the_grid_give_the_same_diagnosis_as_an_export(world: World, 
     assert {m: actual.series[m] for m in expected.series} == expected.series
     wanted = expected.instance
     assert wanted == msgspec.structs.replace(
-        actual.instance,
-        ebs_limits=None,
-        launched_s=None,
-        vcpu_count=None,
-        memory_bytes=None,
+        actual.instance, ebs_limits=None, launched_s=None, vcpu_count=None, memory_bytes=None
     )
-    same = msgspec.structs.replace(
-        actual,
-        instance=wanted,
-        series={m: actual.series[m] for m in expected.series},
-    )
+    same = msgspec.structs.replace(actual, instance=wanted, series={m: actual.series[m] for m in expected.series})
     assert_same_diagnosis(expected, same)
 
 
@@ -244,9 +230,7 @@ def test_real_scrapes_without_times_are_the_last_of_each_minute(world: World):
     values = [(float(t), float(v)) for t, v in raw[0]["values"]]
     end = int(values[-1][0]) // 60 * 60 + 60
     snapshot = world.read(
-        "dimension_DBInstanceIdentifier=orders-primary",
-        "job=yace",
-        window_s=(end - 600, int(values[-1][0]) + 1),
+        "dimension_DBInstanceIdentifier=orders-primary", "job=yace", window_s=(end - 600, int(values[-1][0]) + 1)
     )
     inside = [(t, v) for t, v in values if t < int(values[-1][0]) + 1]
     expected = {int(t) // 60 * 60: v for t, v in inside}

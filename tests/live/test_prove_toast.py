@@ -66,9 +66,7 @@ def test_every_way_to_send_a_value_is_counted(server: Postgres, run: Run):
     assert 6 == dead["send the same value again"] == dead["upsert the same value"]
     assert 6 == dead["suppress_redundant_updates_trigger"]
     assert 1 == dead["leave it alone"] == dead["set it to itself"]
-    assert (
-        1 == dead["CASE WHEN it IS DISTINCT FROM"] == dead["trigger that puts the old value back"]
-    )
+    assert 1 == dead["CASE WHEN it IS DISTINCT FROM"] == dead["trigger that puts the old value back"]
     assert 0 == dead["upsert where it IS DISTINCT FROM"]
     assert {"leave it alone": 0, "send the same value again": 5} == copies
     assert {0, 5} == {c["chunks_written"] for c in compressed}
@@ -142,11 +140,7 @@ def send(worker: psycopg.Connection, turn: int, same: str) -> None:
 def shares(sample: ToastSample) -> tuple[float, float, float]:
     """Of all updates seen: the same value sent, another, none."""
     seen = sample.resent_same + sample.resent_changed + sample.untouched
-    return (
-        sample.resent_same / seen,
-        sample.resent_changed / seen,
-        sample.untouched / seen,
-    )
+    return (sample.resent_same / seen, sample.resent_changed / seen, sample.untouched / seen)
 
 
 @pytest.mark.attack(
@@ -157,9 +151,7 @@ def test_no_value_of_a_row_reaches_the_servers_log(server: Postgres, run: Run):
     """Values are copied on the server; the keys of a sample are parameters whose logging is off."""
     log = server._directory / "log"
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute(
-            "create table docs.private (code text primary key, body text, more jsonb)"
-        )
+        connection.execute("create table docs.private (code text primary key, body text, more jsonb)")
         connection.execute("alter table docs.private alter body set storage external")
         connection.execute(
             "insert into docs.private select 'secret-key-' || g, 'secret-body-' || %s, "
@@ -185,10 +177,7 @@ def test_no_value_of_a_row_reaches_the_servers_log(server: Postgres, run: Run):
     dsn = f"host=127.0.0.1 port={server.port} user=logged dbname=postgres password=logged"
     begun = log.stat().st_size
     try:
-        done = run(
-            *("prove", "toast", dsn, "--table", "docs.private", "--decode", "2s"),
-            *("--format", "json"),
-        )
+        done = run(*("prove", "toast", dsn, "--table", "docs.private", "--decode", "2s"), *("--format", "json"))
     finally:
         stop.set()
         thread.join()
@@ -201,9 +190,7 @@ def test_no_value_of_a_row_reaches_the_servers_log(server: Postgres, run: Run):
     assert "Query Text" in logged
     assert [] == [line[:200] for line in logged.splitlines() if "secret-" in line]
     assert {"column body", "column more"} == {case["storage"] for case in report["copies"]}
-    assert all(
-        case["chunks_written"] for case in report["copies"] if case["name"].startswith("send")
-    )
+    assert all(case["chunks_written"] for case in report["copies"] if case["name"].startswith("send"))
     assert 9000 < min(case["value_bytes"] for case in report["copies"])
 
 
@@ -214,9 +201,7 @@ def test_a_sample_ends_at_its_bound_on_wal(server: Postgres):
     def work() -> None:
         with psycopg.connect(server.dsn, autocommit=True) as worker:
             while not stop.is_set():
-                worker.execute(
-                    'update docs."Letters" set body = %s where id = 1', (incompressible(9980),)
-                )
+                worker.execute('update docs."Letters" set body = %s where id = 1', (incompressible(9980),))
 
     thread = threading.Thread(target=work)
     thread.start()

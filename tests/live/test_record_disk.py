@@ -36,10 +36,7 @@ def test_a_saturated_disk_is_recorded_as_it_counts_itself(run: Run, tmp_path: Pa
     snapshot = decode_snapshot((tmp_path / "disk.json").read_bytes())
     did = json.loads((tmp_path / "did").read_text())
     for side, (metric, least) in enumerate(
-        [
-            (Metric.READ_BYTES_PER_S, did["read_bytes"]),
-            (Metric.WRITE_BYTES_PER_S, did["write_bytes"]),
-        ]
+        [(Metric.READ_BYTES_PER_S, did["read_bytes"]), (Metric.WRITE_BYTES_PER_S, did["write_bytes"])]
     ):
         recorded = float(snapshot.series[metric].value.sum())
         assert least * 0.90 <= recorded <= (ended[side] - started[side]) * 1.10, metric

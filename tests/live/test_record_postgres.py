@@ -98,9 +98,7 @@ def test_transactions_agree_with_pgbench(recorded):
     A step that was missed counts as the mean of the others.
     """
     folder, snapshot, _ = recorded
-    series, host = (
-        snapshot.series[m] for m in (Metric.TRANSACTIONS_PER_S, Metric.READ_BYTES_PER_S)
-    )
+    series, host = (snapshot.series[m] for m in (Metric.TRANSACTIONS_PER_S, Metric.READ_BYTES_PER_S))
     transactions = float(series.value.mean()) * host.time_s.size
     text = (folder / "said").read_text()
     own = float(re.search(r"^tps = ([\d.]+)", text, re.MULTILINE)[1])
@@ -118,8 +116,7 @@ def test_bytes_agree_with_the_disks_own_counters(recorded):
     folder, snapshot, _ = recorded
     device = re.search(r"device (\S+)$", snapshot.source)[1]
     started, before, after, ended = (
-        disk_bytes((folder / name).read_text(), device)
-        for name in ("started", "before", "after", "ended")
+        disk_bytes((folder / name).read_text(), device) for name in ("started", "before", "after", "ended")
     )
     for side, metric in enumerate((Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)):
         least, most = after[side] - before[side], ended[side] - started[side]
@@ -179,10 +176,7 @@ def test_one_command_does_it_all(run: Run, tmp_path: Path):
     snapshot = decode_snapshot((tmp_path / "one.json").read_bytes())
     assert total(snapshot, Metric.TRANSACTIONS_PER_S) > 0
     assert "while pgbench ran" in snapshot.note
-    assert ("db.t3.xlarge", "gp2") == (
-        snapshot.instance.db_class,
-        snapshot.instance.storage.kind,
-    )
+    assert ("db.t3.xlarge", "gp2") == (snapshot.instance.db_class, snapshot.instance.storage.kind)
     directory = re.search(r"holds (\S+)/data\)", done.stderr)
     assert directory is not None
     assert not Path(directory[1]).exists()

@@ -109,9 +109,7 @@ def test_json_has_indexes_as_the_rows_come(server: Postgres, run: Run, table: st
     ):
         copy.write(file.read_bytes())
     ((end,),) = asked(server, wal)
-    ((heap, indexes),) = asked(
-        server, "select pg_relation_size('claims'), pg_indexes_size('claims')"
-    )
+    ((heap, indexes),) = asked(server, "select pg_relation_size('claims'), pg_indexes_size('claims')")
     size = file.stat().st_size
 
     assert 0 == done.returncode, done.stderr
@@ -125,9 +123,7 @@ def test_json_has_indexes_as_the_rows_come(server: Postgres, run: Run, table: st
     assert found["work"]["device_bytes"]["low"] <= found["work"]["device_bytes"]["high"]
 
 
-def test_the_time_is_that_of_a_load_with_the_same_options(
-    server: Postgres, run: Run, table: str, file: Path
-):
+def test_the_time_is_that_of_a_load_with_the_same_options(server: Postgres, run: Run, table: str, file: Path):
     """Without metrics: at half of the baseline of a small class, which is slower than this machine."""
     bought = ("--class", "db.t3.micro", "--storage", "gp3", "--size-gib", "100")
     options = (str(file), table, "--columns", "key,place,note", *bought)
@@ -141,9 +137,7 @@ def test_the_time_is_that_of_a_load_with_the_same_options(
     assert seconds["low"] < elapsed_s < seconds["high"]
 
 
-def test_the_scratch_table_has_the_sample_and_the_shape(
-    server: Postgres, table: str, file: Path, tmp_path: Path
-):
+def test_the_scratch_table_has_the_sample_and_the_shape(server: Postgres, table: str, file: Path, tmp_path: Path):
     """Each row of the sample once, whole; the same indexes, checks and options."""
     options = CopyOptions(is_csv=True, columns=("key", "place", "note"))
     path = tmp_path / "sample"
@@ -175,11 +169,7 @@ def begun(server: Postgres, file: Path, table: str) -> subprocess.Popen[str]:
     command = ("rehearse", str(file), table, "--columns", "key,place,note", "--sample", "100%")
     process = subprocess.Popen(
         [sys.executable, "-m", "plimsoll", *command, *BOUGHT],
-        env={
-            **clean_environment(),
-            "PLIMSOLL_DSN": server.dsn,
-            "TMPDIR": str(temporary_of(file)),
-        },
+        env={**clean_environment(), "PLIMSOLL_DSN": server.dsn, "TMPDIR": str(temporary_of(file))},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -191,9 +181,7 @@ def begun(server: Postgres, file: Path, table: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_more_signals_do_not_end_the_drop(
-    server: Postgres, table: str, file: Path, sign: signal.Signals
-):
+def test_more_signals_do_not_end_the_drop(server: Postgres, table: str, file: Path, sign: signal.Signals):
     """Three, while another session keeps the schema from being dropped."""
     process = begun(server, file, table)
     ((schema,),) = asked(server, LEFT.replace("count(*)", "nspname"))
@@ -236,9 +224,7 @@ def test_a_schema_that_stays_is_told(
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_every_ending_leaves_nothing(
-    server: Postgres, run: Run, table: str, file: Path, sign: signal.Signals
-):
+def test_every_ending_leaves_nothing(server: Postgres, run: Run, table: str, file: Path, sign: signal.Signals):
     """Ended as soon as its schema is there. After kill -9 the next run drops it, and says so; rows of the file are not left."""
     process = begun(server, file, table)
     os.kill(process.pid, sign)
@@ -254,10 +240,7 @@ def test_every_ending_leaves_nothing(
     wait_for_sessions(server)
     command = ("rehearse", str(file), table, "--columns", "key,place,note")
     again = run(*command, *BOUGHT, "--json", PLIMSOLL_DSN=server.dsn)
-    assert any(
-        "which a rehearsal that was killed had left" in note
-        for note in json.loads(again.stdout)["notes"]
-    )
+    assert any("which a rehearsal that was killed had left" in note for note in json.loads(again.stdout)["notes"])
     assert [(0,)] == asked(server, LEFT)
 
 
@@ -270,9 +253,7 @@ def wait_for_sessions(server: Postgres) -> None:
 
 def test_a_wrong_row_leaves_nothing(server: Postgres, run: Run, table: str, tmp_path: Path):
     (tmp_path / "b.csv").write_text("x,not-a-number,secret value\n")
-    done = run(
-        "rehearse", "b.csv", table, "--columns", "key,place,note", *BOUGHT, PLIMSOLL_DSN=server.dsn
-    )
+    done = run("rehearse", "b.csv", table, "--columns", "key,place,note", *BOUGHT, PLIMSOLL_DSN=server.dsn)
 
     assert 2 == done.returncode
     assert (
@@ -294,9 +275,7 @@ def test_a_wrong_row_is_named_by_its_place_in_the_file(
     text = f"key,place,note{end}{row * 3_000}{wrong}{end}{row * 3_000}"
     (tmp_path / "c.csv.gz").write_bytes(gzip.compress(text.encode(), 1))
     options = ("--columns", "key,place,note", "--with-header", "--sample", "100%")
-    done = run(
-        *("rehearse", "b.csv", "c.csv.gz", table, *options, *BOUGHT), PLIMSOLL_DSN=server.dsn
-    )
+    done = run(*("rehearse", "b.csv", "c.csv.gz", table, *options, *BOUGHT), PLIMSOLL_DSN=server.dsn)
 
     assert 2 == done.returncode
     assert re.match(r"error: unable to load 'c.csv.gz', line 9,002(, column place)?: ", done.stderr)
@@ -331,9 +310,7 @@ OTHERS = (
     "Somebody has schemas whose names begin as those of a rehearsal, and a superuser rehearses a load",
     "they are left alone and do not stop it; only what has the exact form, belongs to the role and has nothing else inside is dropped",
 )
-def test_schemas_of_others_are_left_alone_and_stop_nobody(
-    server: Postgres, table: str, file: Path, run: Run
-):
+def test_schemas_of_others_are_left_alone_and_stop_nobody(server: Postgres, table: str, file: Path, run: Run):
     """By their name, their owner or what is in them; of a superuser, who may drop them all, too."""
     with psycopg.connect(server.dsn, autocommit=True) as admin:
         admin.execute("drop role if exists other")
@@ -347,17 +324,12 @@ def test_schemas_of_others_are_left_alone_and_stop_nobody(
         )
         ours = "plimsoll_rehearsal_0123456789abcdef"
         admin.execute(f"create schema {ours}")
-        admin.execute(
-            f"create table {ours}.sample (like claims including all, n int generated always as identity)"
-        )
+        admin.execute(f"create table {ours}.sample (like claims including all, n int generated always as identity)")
         admin.execute(f"create table {ours}.plimsoll_loaded (a int primary key)")
         admin.execute(f"create sequence {ours}.numbers")
         admin.execute(f"create statistics {ours}.s on key, place from {ours}.sample")
         try:
-            done = run(
-                *("rehearse", str(file), table, "--columns", "key,place,note", *BOUGHT),
-                PLIMSOLL_DSN=server.dsn,
-            )
+            done = run(*("rehearse", str(file), table, "--columns", "key,place,note", *BOUGHT), PLIMSOLL_DSN=server.dsn)
             left = [
                 name
                 for (name,) in admin.execute(

@@ -48,10 +48,7 @@ def planned() -> Found:
     snapshot = read(EXAMPLES / "search-service")
     diagnosis = diagnose(snapshot)
     return Report(
-        diagnosis=diagnosis,
-        snapshot=snapshot,
-        plan=make_plan(diagnosis, snapshot),
-        inspection=inspections.inspection(),
+        diagnosis=diagnosis, snapshot=snapshot, plan=make_plan(diagnosis, snapshot), inspection=inspections.inspection()
     )
 
 
@@ -73,9 +70,7 @@ FOUND: dict[str, Callable[[], Found]] = {
     "diagnose-quiet": partial(diagnosed, "quiet"),
     "diagnose-unknown": partial(diagnosed, "unknown"),
     "plan": plans.claims,
-    "compare": lambda: compare(
-        read(EXAMPLES / "search-service"), read(EXAMPLES / "search-service-after")
-    ),
+    "compare": lambda: compare(read(EXAMPLES / "search-service"), read(EXAMPLES / "search-service-after")),
     "inspect": inspections.inspection,
     "inspect-pooler": inspections.pooled,
     "overview": fleet,
@@ -107,9 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def opened(
-    browser: Browser, address: str, scheme: str, *, bypasses: bool
-) -> tuple[Page, list[str]]:
+def opened(browser: Browser, address: str, scheme: str, *, bypasses: bool) -> tuple[Page, list[str]]:
     """A page, and what goes wrong on it; a check has to bypass the page's policy to be run in it."""
     context = browser.new_context(color_scheme=scheme, bypass_csp=bypasses)  # type: ignore[arg-type]
     page = context.new_page()
@@ -139,9 +132,7 @@ def complaints(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_accessible_at_every_width(
-    browser: Browser, folder: Path, name: str, scheme: str
-):
+def test_a_page_is_accessible_at_every_width(browser: Browser, folder: Path, name: str, scheme: str):
     """No violation of axe-core's rules, and nothing to scroll sideways but tables."""
     page, wrong = opened(browser, (folder / f"{name}.html").as_uri(), scheme, bypasses=True)
     assert complaints(page) == []
@@ -149,9 +140,7 @@ def test_a_page_is_accessible_at_every_width(
     assert wrong == []
 
 
-def test_the_pages_of_the_watch_are_accessible(
-    browser: Browser, tmp_path_factory: pytest.TempPathFactory
-):
+def test_the_pages_of_the_watch_are_accessible(browser: Browser, tmp_path_factory: pytest.TempPathFactory):
     """The fleet, an instance at its ceiling, and a question about it."""
     with Fleet(tmp_path_factory.mktemp("fleet"), 8).watched() as address:
         end_s = time.monotonic() + PATIENCE_MS / 1000

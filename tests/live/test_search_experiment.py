@@ -85,9 +85,7 @@ def test_every_phase_is_judged_right(ours: Ours, tmp_path: Path):
         ("phase 2 of 7", signal.SIGKILL),
     ],
 )
-def test_an_end_in_the_middle_leaves_nothing(
-    ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals
-):
+def test_an_end_in_the_middle_leaves_nothing(ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals):
     assert_an_end_leaves_nothing(
         COMMAND,
         moment,
@@ -101,11 +99,7 @@ def test_an_end_in_the_middle_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("missing", "says"),
-    [
-        ("java", "this machine has no Java"),
-        ("make", "this machine has no make"),
-    ],
+    ("missing", "says"), [("java", "this machine has no Java"), ("make", "this machine has no make")]
 )
 def test_what_is_missing_is_one_sentence(tmp_path: Path, missing: str, says: str):
     """Before a server is started; with the command that installs it."""

@@ -141,8 +141,7 @@ def query(name: str, *, stat: str = "Average", namespace: str = "Other") -> dict
 
 
 @pytest.mark.parametrize(
-    ("stat", "value"),
-    [("Average", 4.0), ("Sum", 20.0), ("Minimum", 1.0), ("Maximum", 9.0), ("SampleCount", 5.0)],
+    ("stat", "value"), [("Average", 4.0), ("Sum", 20.0), ("Minimum", 1.0), ("Maximum", 9.0), ("SampleCount", 5.0)]
 )
 def test_a_period_has_the_statistic_of_its_samples(double: AwsDouble, stat: str, value: float):
     """One sample and a set of four: the other namespaces and dimensions do not count."""
@@ -155,11 +154,7 @@ def test_a_period_has_the_statistic_of_its_samples(double: AwsDouble, stat: str,
         Namespace="Other",
         MetricData=[
             {"MetricName": name, "Timestamp": moment, "Value": 4},
-            {
-                "MetricName": name,
-                "Timestamp": moment + timedelta(seconds=60),
-                "StatisticValues": sets,
-            },
+            {"MetricName": name, "Timestamp": moment + timedelta(seconds=60), "StatisticValues": sets},
             {"MetricName": name, "Timestamp": moment, "Value": 99, "Dimensions": DIMENSIONS},
         ],
     )

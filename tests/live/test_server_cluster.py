@@ -35,10 +35,7 @@ def pgpool(cluster: PatroniCluster) -> Iterator[Pgpool]:
 
 def write(address: str, number: int) -> bool:
     """Whether a row was written."""
-    with (
-        contextlib.suppress(psycopg.Error),
-        psycopg.connect(address, autocommit=True, connect_timeout=5) as connection,
-    ):
+    with contextlib.suppress(psycopg.Error), psycopg.connect(address, autocommit=True, connect_timeout=5) as connection:
         return connection.execute("INSERT INTO written VALUES (%s)", [number]).rowcount == 1
     return False
 
@@ -85,9 +82,7 @@ def test_pgpool_sends_queries_to_the_nodes(cluster: PatroniCluster, pgpool: Pgpo
     assert write(pgpool.address, 0)
 
 
-def test_a_killed_leader_is_replaced_and_comes_back_as_a_follower(
-    cluster: PatroniCluster, pgpool: Pgpool
-):
+def test_a_killed_leader_is_replaced_and_comes_back_as_a_follower(cluster: PatroniCluster, pgpool: Pgpool):
     """Its Patroni, its PostgreSQL and all their processes are killed; another node takes writes, through Pgpool-II too."""
     killed = cluster.await_leader()
     assert write(pgpool.address, 1)

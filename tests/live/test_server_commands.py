@@ -66,9 +66,7 @@ def prometheus() -> Iterator[Prometheus]:
 
 def ask(url: str, body: Any = None) -> Any:
     request = Request(
-        url,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Content-Type": "application/json"},
+        url, data=None if body is None else json.dumps(body).encode(), headers={"Content-Type": "application/json"}
     )
     with urlopen(request, timeout=20) as answer:
         text = answer.read()
@@ -121,8 +119,7 @@ def test_files_go_both_ways_by_key(sftp: SftpServer, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("user", "has_key", "reason"),
-    [(USER, False, "PermissionDenied"), ("root", True, "PermissionDenied")],
+    ("user", "has_key", "reason"), [(USER, False, "PermissionDenied"), ("root", True, "PermissionDenied")]
 )
 def test_neither_a_password_nor_another_user_gets_in(
     sftp: SftpServer, tmp_path: Path, user: str, has_key: bool, reason: str
@@ -223,9 +220,7 @@ def test_a_configuration_that_is_refused_is_the_reason(server: Any, reason: str)
 
 
 @pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_servers_end_with_the_command_that_started_them(
-    sent: signal.Signals, status: int, tmp_path: Path
-):
+def test_servers_end_with_the_command_that_started_them(sent: signal.Signals, status: int, tmp_path: Path):
     """Neither Ctrl-C nor kill -9 leaves a process or a folder; they start although no registry is there."""
     for name in SMALL:
         default_store().get(PACKAGES[name])

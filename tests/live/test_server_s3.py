@@ -79,9 +79,7 @@ def test_a_bucket_is_a_folder_of_the_directory(s3: S3Store):
 
 
 @pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_a_store_ends_with_the_command_that_started_it(
-    s3: S3Store, sent: signal.Signals, status: int, tmp_path: Path
-):
+def test_a_store_ends_with_the_command_that_started_it(s3: S3Store, sent: signal.Signals, status: int, tmp_path: Path):
     """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
     with StartedCommand("s3", environment=offline(tmp_path)) as command:
         assert command.lines[0].startswith(f"s3 {s3.version} answers at http://127.0.0.1:")

@@ -60,9 +60,7 @@ def opened(browser: Browser, width: int, scheme: str) -> tuple[Page, list[str]]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_pages_fit_and_request_nothing_elsewhere(
-    browser: Browser, url: str, width: int, scheme: str
-):
+def test_pages_fit_and_request_nothing_elsewhere(browser: Browser, url: str, width: int, scheme: str):
     """No console message, no request to another host, no broken picture, no sideways scrolling."""
     page, wrong = opened(browser, width, scheme)
     for path in PAGES:

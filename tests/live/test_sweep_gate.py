@@ -21,11 +21,7 @@ pytestmark = pytest.mark.realtime
 
 NAMES = ("m4.large-gp2-40", "m4.large-gp2-100")
 PLAN = SweepPlan(
-    sizes_bytes=(16 * KIB, 512 * KIB),
-    patterns=(Pattern.SCATTERED,),
-    for_each_s=1,
-    max_bytes=1 << 50,
-    depth=16,
+    sizes_bytes=(16 * KIB, 512 * KIB), patterns=(Pattern.SCATTERED,), for_each_s=1, max_bytes=1 << 50, depth=16
 )
 # What was promised of every limit found.
 OFF_MAX = 0.02
@@ -62,9 +58,7 @@ def test_postgresql_behind_a_gate_finds_what_is_enforced():
     texts: list[str] = []
 
     for _ in range(ROUNDS):
-        measured = run_cases(
-            cases_named(NAMES), PLAN, catalog(), show_progress=texts.append, buffers_bytes=64 * MIB
-        )
+        measured = run_cases(cases_named(NAMES), PLAN, catalog(), show_progress=texts.append, buffers_bytes=64 * MIB)
         if all(is_even(one.sweep) for one in measured):
             break
 
@@ -80,10 +74,7 @@ def test_postgresql_behind_a_gate_finds_what_is_enforced():
 
 def test_fio_behind_a_gate_finds_what_is_enforced():
     """By the path of the mount, with nothing known of it."""
-    chain = (
-        stage("volume_throughput", "bytes", 40e6),
-        stage("volume_iops", "ops", 200, unit_bytes=256.0 * KIB),
-    )
+    chain = (stage("volume_throughput", "bytes", 40e6), stage("volume_iops", "ops", 200, unit_bytes=256.0 * KIB))
     setup = GateSetup(instance=Instance(), stages=chain, limits_name="a test")
     with quick_folder() as folder, Gate(setup, folder / "disk", folder / "mount") as gate:
         (gate.backing / "table").write_bytes(os.urandom(MIB) * 256)

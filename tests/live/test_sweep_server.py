@@ -31,9 +31,7 @@ def server() -> Iterator[Postgres]:
         with psycopg.connect(made.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_prewarm")
             connection.execute('create table "Wide rows" (filler text storage plain)')
-            connection.execute(
-                """insert into "Wide rows" select repeat('x', 7892) from generate_series(1, 8192)"""
-            )
+            connection.execute("""insert into "Wide rows" select repeat('x', 7892) from generate_series(1, 8192)""")
             connection.execute('vacuum (freeze) "Wide rows"')
         yield made
 
@@ -85,12 +83,7 @@ def test_a_table_of_ours_is_dropped(server: Postgres, monkeypatch):
 
     with pytest.raises(KeyboardInterrupt):
         sweep_database(
-            SweepServer(server.dsn, str),
-            PLAN,
-            place="here",
-            allow_writes=True,
-            table=None,
-            show_progress=interrupt,
+            SweepServer(server.dsn, str), PLAN, place="here", allow_writes=True, table=None, show_progress=interrupt
         )
 
     assert "8,192 blocks" in texts[0]
@@ -106,9 +99,7 @@ def test_ctrl_c_ends_the_sessions_too(server: Postgres):
         stderr=subprocess.PIPE,
         text=True,
     )
-    sessions = (
-        "select 1 from pg_stat_activity where application_name = 'plimsoll' and state = 'active'"
-    )
+    sessions = "select 1 from pg_stat_activity where application_name = 'plimsoll' and state = 'active'"
     end = time.monotonic() + 30
     while not asked(server, sessions) and time.monotonic() < end:
         time.sleep(0.05)
@@ -122,19 +113,13 @@ def test_ctrl_c_ends_the_sessions_too(server: Postgres):
 
 
 @pytest.mark.parametrize(
-    ("named", "words"),
-    [("pg_class", "less than 3 × shared_buffers"), ("nowhere", "there is no table")],
+    ("named", "words"), [("pg_class", "less than 3 × shared_buffers"), ("nowhere", "there is no table")]
 )
 def test_a_table_that_would_not_do_is_refused(server: Postgres, named, words):
     """One that the buffers hold, or that is not there."""
     with pytest.raises(UsageError, match=words):
         sweep_database(
-            SweepServer(server.dsn, str),
-            PLAN,
-            place="",
-            allow_writes=False,
-            table=named,
-            show_progress=print,
+            SweepServer(server.dsn, str), PLAN, place="", allow_writes=False, table=named, show_progress=print
         )
 
 
@@ -150,11 +135,7 @@ def test_a_server_that_fails_in_the_middle_is_one_sentence(server: Postgres):
     """Its words without the password, and no traceback."""
 
     def end_them(line: str) -> None:
-        asked(
-            server,
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where application_name = 'plimsoll'",
-        )
+        asked(server, "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'plimsoll'")
 
     secret = server.dsn.rpartition("password=")[2]
     with pytest.raises(SourceError) as raised:
@@ -173,12 +154,7 @@ def test_without_pg_prewarm_scans_are_enough(server: Postgres):
         connection.execute("drop extension pg_prewarm")
     try:
         found = sweep_database(
-            SweepServer(server.dsn, str),
-            PLAN,
-            place="",
-            allow_writes=False,
-            table=None,
-            show_progress=print,
+            SweepServer(server.dsn, str), PLAN, place="", allow_writes=False, table=None, show_progress=print
         )
     finally:
         with psycopg.connect(server.dsn, autocommit=True) as connection:

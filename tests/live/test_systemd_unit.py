@@ -26,9 +26,7 @@ EXPOSURE_MAX = 2.0
 
 def analyzed(*arguments: str) -> subprocess.CompletedProcess[str]:
     """What systemd-analyze says."""
-    return subprocess.run(
-        ["systemd-analyze", *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
+    return subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_the_unit_is_accepted(tmp_path: Path):
@@ -76,11 +74,7 @@ def test_the_filters_refuse_what_a_watch_does_not_need():
         "print(ctypes.CDLL(None).umount(b'/nowhere'))\n"
     )
     found = subprocess.run(
-        [*CONFINED, sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
+        [*CONFINED, sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
     )
 
     assert (found.stdout.split(), found.stderr) == (["refused", "refused", "-1"], "")

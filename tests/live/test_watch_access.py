@@ -106,10 +106,7 @@ def test_prometheus_scrapes_over_tls_with_a_password(tmp_path: Path):
 
 def test_a_client_needs_a_certificate_where_one_is_required(tmp_path: Path):
     """One that the authority signed is let in; none is refused in the handshake."""
-    more = (
-        "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: localhost.pem\n"
-        "  min_version: TLS13\n"
-    )
+    more = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: localhost.pem\n  min_version: TLS13\n"
     with watching(tmp_path, TLS + more) as (address, _):
         url = f"https://{address}/-/healthy"
         known = httpx.get(url, verify=trusting(tmp_path, has_certificate=True))

@@ -19,12 +19,7 @@ from live.share_cases import PARTS, SETTINGS, SETUP, Work
 from plimsoll.app.database_watch import databases_of, load_of
 from plimsoll.errors import UsageError
 from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.watch.config import (
-    InspectionSettings,
-    TargetSettings,
-    WatchSettings,
-    open_receivers,
-)
+from plimsoll.watch.config import InspectionSettings, TargetSettings, WatchSettings, open_receivers
 from plimsoll.watch.delivery import Delivery
 from plimsoll.watch.inspecting import DatabaseWatch, DatabaseWatches
 from plimsoll.watch.law.rulebook import RuleTables
@@ -83,10 +78,7 @@ class Watched:
             targets=(TARGET,),
             receivers=(WebhookSettings(name=RECEIVER, url=hook.url),),
             inspection=InspectionSettings(window_s=WINDOW_S),
-            rules=RuleTables(
-                bound=BoundSettings(is_on=False),
-                cause=CauseSettings(for_minutes=30, clear_minutes=30),
-            ),
+            rules=RuleTables(bound=BoundSettings(is_on=False), cause=CauseSettings(for_minutes=30, clear_minutes=30)),
         )
         self.scene = Scene(folder, "." * 300, settings=settings)
         (observe,) = databases_of(TARGET, settings, {"DSN": server.dsn}).values()
@@ -98,9 +90,7 @@ class Watched:
             steady_s=self.scene.clock.steady_s,
             log=self.scene.log,
         )
-        databases = DatabaseWatches(
-            {(self.scene.target.name, watched.NAME): self.database}, load_of
-        )
+        databases = DatabaseWatches({(self.scene.target.name, watched.NAME): self.database}, load_of)
         self.ledger = self.scene.open()
         self.watch = self.scene.watch(self.ledger)
         self.watch._judge._computations = Computations(
@@ -120,9 +110,7 @@ class Watched:
             Delivery(self.receiver, self.ledger, now_s=now_s, log=self.scene.log).send_due()
 
 
-def played(
-    folder: Path, server: Postgres, work: Work, hook: Recorder
-) -> tuple[list[dict[str, Any]], Watched]:
+def played(folder: Path, server: Postgres, work: Work, hook: Recorder) -> tuple[list[dict[str, Any]], Watched]:
     """Three inspections a quarter of an hour apart while the work runs, and two after it."""
     one = Watched(folder, server, hook)
     one.scene.send = lambda _ledger: None  # type: ignore[method-assign]
@@ -139,22 +127,16 @@ def played(
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("values out of line", "rewritten TOAST values of public.docs.body"),
-        ("index scan", "one statement"),
-    ],
+    [("values out of line", "rewritten TOAST values of public.docs.body"), ("index scan", "one statement")],
 )
-def test_a_cause_is_named_with_its_share_and_what_to_do(
-    server: Postgres, tmp_path: Path, name: str, words: str
-):
+def test_a_cause_is_named_with_its_share_and_what_to_do(server: Postgres, tmp_path: Path, name: str, words: str):
     """One message half an hour after it was first seen, one an hour after it ended; no text of a statement in either."""
     with Recorder() as hook:
         got, one = played(tmp_path, server, PARTS[name].work, hook)
 
-    assert [(m["rule"], m["state"], m["number"]) for m in got] == [
-        ("cause", "bound", 2),
-        ("cause", "ok", 3),
-    ], one.scene.lines
+    assert [(m["rule"], m["state"], m["number"]) for m in got] == [("cause", "bound", 2), ("cause", "ok", 3)], (
+        one.scene.lines
+    )
     first = got[0]
     assert first["ceiling"] == words
     assert f" of its load: {words}, " in first["title"]
@@ -173,12 +155,7 @@ def test_a_database_that_refuses_hinders_nothing(server: Postgres, tmp_path: Pat
     (observe,) = databases_of(TARGET, settings, {"DSN": f"{server.dsn} user=nobody"}).values()
     scene = Scene(tmp_path)
     database = DatabaseWatch(
-        watched.NAME,
-        observe,
-        interval_s=900.0,
-        may_read=lambda: True,
-        steady_s=scene.clock.steady_s,
-        log=scene.log,
+        watched.NAME, observe, interval_s=900.0, may_read=lambda: True, steady_s=scene.clock.steady_s, log=scene.log
     )
     databases = DatabaseWatches({(scene.target.name, watched.NAME): database}, load_of)
     database.inspect()
@@ -218,22 +195,14 @@ def test_an_observation_leaves_nothing_and_uses_one_connection(server: Postgres)
 @pytest.mark.parametrize(
     ("target", "cause"),
     [
-        (
-            TargetSettings(target="rds:*", dsn_env="DSN"),
-            "the target 'rds:*' names several instances",
-        ),
-        (
-            TargetSettings(target="prom:http://p", dsn_env="DSN"),
-            "the target 'prom:http://p' is a s",
-        ),
+        (TargetSettings(target="rds:*", dsn_env="DSN"), "the target 'rds:*' names several instances"),
+        (TargetSettings(target="prom:http://p", dsn_env="DSN"), "the target 'prom:http://p' is a s"),
         (TargetSettings(target="rds:orders", dsn_env="ABSENT"), "target 'rds:orders': instance"),
         (TargetSettings(target="rds:orders", dsn_env="WRONG"), "target 'rds:orders': instance"),
         (TargetSettings(target="rds:orders", dsn_env="A", dsn_file="b"), "target 'rds:orders': i"),
     ],
 )
-def test_a_dsn_that_cannot_be_used_is_refused_before_anything_starts(
-    target: TargetSettings, cause: str
-):
+def test_a_dsn_that_cannot_be_used_is_refused_before_anything_starts(target: TargetSettings, cause: str):
     """One sentence, without the DSN."""
     with pytest.raises(UsageError) as refused:
         databases_of(target, WatchSettings(targets=(target,)), {"DSN": "", "WRONG": "pass=word@x"})

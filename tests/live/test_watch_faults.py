@@ -63,9 +63,7 @@ def notified(told: Recorder) -> Iterator[Notification]:
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_alertmanager_tells_each_transition_once(
-    tmp_path: Path, alertmanager: Alertmanager, told: Recorder, seed: int
-):
+def test_alertmanager_tells_each_transition_once(tmp_path: Path, alertmanager: Alertmanager, told: Recorder, seed: int):
     """Nothing is lost, and what is sent again after a kill, or every minute, is told to nobody twice."""
     clusters: list[Cluster] = []
 

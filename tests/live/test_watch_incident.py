@@ -44,14 +44,9 @@ def test_a_webhook_gets_exactly_the_transitions(account: Double, tmp_path: Path)
     """The same sentences as from the example, each once, and AWS is asked only for what is billed in the guide."""
     expected = Book()
     watched_incident.watched(
-        watched_incident.from_example(),
-        watched_incident.settings_of(tmp_path / "example.db", "http://x/"),
-        expected,
+        watched_incident.from_example(), watched_incident.settings_of(tmp_path / "example.db", "http://x/"), expected
     )
-    with (
-        Recorder() as hook,
-        watched_incident.only_these_variables(environment(account.url, tmp_path)),
-    ):
+    with Recorder() as hook, watched_incident.only_these_variables(environment(account.url, tmp_path)):
         settings = watched_incident.settings_of(tmp_path / "l.db", hook.url)
         (target,), (receiver,) = open_targets(settings), open_receivers(settings, {})
         watched_incident.watched(target, settings, receiver, shift_s=SHIFT_S)
@@ -83,13 +78,7 @@ def test_aws_away_resolves_nothing(account: Double, tmp_path: Path, fault: proxy
             return read(window_s, is_chosen)
 
         broken = replace(target, read=failing)
-        watched_incident.watched(
-            broken, settings, receiver, shift_s=SHIFT_S, until_s=watched_incident.at("14 03:30")
-        )
+        watched_incident.watched(broken, settings, receiver, shift_s=SHIFT_S, until_s=watched_incident.at("14 03:30"))
     got = [json.loads(sent.body) for sent in hook.sent]
 
-    assert [(m["rule"], m["state"]) for m in got] == [
-        ("bound", "nearing"),
-        ("bound", "bound"),
-        ("unknown", "unknown"),
-    ]
+    assert [(m["rule"], m["state"]) for m in got] == [("bound", "nearing"), ("bound", "bound"), ("unknown", "unknown")]

@@ -24,6 +24,4 @@ def test_kills_lose_nothing():
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.match(
-        r"\d+ kills in \d+ incidents of 24 messages: 0 lost, 0 with another", done.stdout
-    )
+    assert re.match(r"\d+ kills in \d+ incidents of 24 messages: 0 lost, 0 with another", done.stdout)

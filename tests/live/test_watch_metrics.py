@@ -29,9 +29,7 @@ ALERTS, RECORDED = RULES = sorted((FOLDER / "rules").glob("*.yml"))
 NAMED = re.compile(r"^ +- (?:alert|record): (\S+)$", re.MULTILINE)
 FIRING = 'ALERTS{alertname="PlimsollBound", alertstate="firing"}'
 # Nothing is due again while the test runs.
-SELDOM = "[poll]\n" + "".join(
-    f"{name}interval_s = 3600\n" for name in ("", "urgent_", "far_", "longest_")
-)
+SELDOM = "[poll]\n" + "".join(f"{name}interval_s = 3600\n" for name in ("", "urgent_", "far_", "longest_"))
 PATIENCE_S = 60.0
 ACCOUNT = "123456789012"
 
@@ -95,16 +93,12 @@ def test_prometheus_scrapes_a_watch(account: Double, tmp_path: Path):
     """Every series of an instance arrives, its rules load and one fires; scrapes add no request to AWS."""
     with Proxy(account.port) as aws, Recorder() as hook:
         path = configured(tmp_path, hook.url, SELDOM)
-        path.write_text(
-            path.read_text().replace('target = "rds:*"', f'target = "rds:*"\naccount = "{ACCOUNT}"')
-        )
+        path.write_text(path.read_text().replace('target = "rds:*"', f'target = "rds:*"\naccount = "{ACCOUNT}"'))
         watch = started(tmp_path, aws.url, "--config", str(path))
         try:
             assert watch.stderr is not None
             address = next(
-                found[1]
-                for line in watch.stderr
-                if (found := re.search(r"event=listening address=(\S+)", line))
+                found[1] for line in watch.stderr if (found := re.search(r"event=listening address=(\S+)", line))
             )
             until(lambda: "plimsoll_instance_info" in scraped(address), PATIENCE_S)
             asked = aws.counts()

@@ -88,10 +88,7 @@ def opened(browser: Browser, **options: object) -> tuple[BrowserContext, Page, l
     wrong: list[str] = []
     page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda e: wrong.append(str(e)))
-    context.on(
-        "request",
-        lambda r: None if urlsplit(r.url).hostname in ("127.0.0.1", None) else wrong.append(r.url),
-    )
+    context.on("request", lambda r: None if urlsplit(r.url).hostname in ("127.0.0.1", None) else wrong.append(r.url))
     return context, page, wrong
 
 
@@ -119,9 +116,7 @@ def test_from_the_fleet_to_an_instance(browser: Browser, url: str):
     assert wrong == []
 
 
-def test_a_change_is_seen_within_two_seconds_and_moves_nothing(
-    browser: Browser, url: str, fleet: Fleet
-):
+def test_a_change_is_seen_within_two_seconds_and_moves_nothing(browser: Browser, url: str, fleet: Fleet):
     """From what the loop found to what stands in the row; no layout shift."""
     context, page, wrong = opened(browser)
     page.goto(url)

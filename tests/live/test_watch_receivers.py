@@ -17,11 +17,7 @@ from live.told_alertmanager import alertmanager_for
 from plimsoll.app.watch import open_targets
 from plimsoll.lab.servers.prometheus import Alertmanager
 from plimsoll.watch.config import WatchSettings, open_receivers
-from plimsoll.watch.receivers.settings import (
-    AlertmanagerSettings,
-    SlackSettings,
-    WebhookSettings,
-)
+from plimsoll.watch.receivers.settings import AlertmanagerSettings, SlackSettings, WebhookSettings
 
 pytestmark = pytest.mark.live
 
@@ -99,11 +95,7 @@ def slack_page(hooked: list[dict[str, Any]], slack: Slack) -> str:
         if one.path.endswith(("chat.postMessage", "chat.update"))
     ]
     shown = [[body["text"], *texts_of(body["blocks"])] for body in hooked]
-    return (
-        page("Slack, by an incoming webhook", shown)
-        + "\n"
-        + page("Slack, by a bot: each request", asked)
-    )
+    return page("Slack, by an incoming webhook", shown) + "\n" + page("Slack, by a bot: each request", asked)
 
 
 def alertmanager_page(told: Recorder) -> str:
@@ -122,32 +114,21 @@ def alertmanager_page(told: Recorder) -> str:
     return page("Alertmanager, what it tells", blocks)
 
 
-def configured(
-    ledger: Path, hook: Recorder, slack: Slack, alertmanager: Alertmanager
-) -> WatchSettings:
+def configured(ledger: Path, hook: Recorder, slack: Slack, alertmanager: Alertmanager) -> WatchSettings:
     """One configuration with all of them."""
     return replace(
         watched_incident.settings_of(ledger, hook.url),
         receivers=(
             WebhookSettings(name="ops", url=hook.url),
             SlackSettings(name="slack-hook", webhook_url_env="HOOK"),
-            SlackSettings(
-                name="slack-bot",
-                token_env="TOKEN",
-                channel="C0123ABCDEF",
-                api_url=f"{slack.url}/api",
-            ),
+            SlackSettings(name="slack-bot", token_env="TOKEN", channel="C0123ABCDEF", api_url=f"{slack.url}/api"),
             AlertmanagerSettings(name="cluster", urls=(alertmanager.address,)),
         ),
     )
 
 
 def test_every_receiver_gets_exactly_the_transitions(
-    account: Double,
-    tmp_path: Path,
-    told: Recorder,
-    alertmanager: Alertmanager,
-    golden: Callable[[str, str], None],
+    account: Double, tmp_path: Path, told: Recorder, alertmanager: Alertmanager, golden: Callable[[str, str], None]
 ):
     """Nearing, bound, no credits for an hour, and both ends: each once, in every receiver's own form."""
     with (
@@ -163,16 +144,12 @@ def test_every_receiver_gets_exactly_the_transitions(
             wanted = TOLD_AFTER[len(hook.sent)]
             wait_for(f"{wanted} notifications", lambda: len(notified(told)) >= wanted)
 
-        lines = watched_incident.watched(
-            target, settings, *receivers, shift_s=SHIFT_S, on_turn=on_turn
-        )
+        lines = watched_incident.watched(target, settings, *receivers, shift_s=SHIFT_S, on_turn=on_turn)
 
     assert [(m.json["rule"], m.json["state"]) for m in hook.sent] == TRANSITIONS
     assert sorted(notified(told)) == sorted(TOLD)
     assert [line for line in lines if line["event"] == "not sent"] == []
-    sent = [
-        (line["receiver"], line["key"], line["number"]) for line in lines if line["event"] == "sent"
-    ]
+    sent = [(line["receiver"], line["key"], line["number"]) for line in lines if line["event"] == "sent"]
     assert len(sent) == len(set(sent)) == 4 * len(TRANSITIONS)
 
     hooked = [one.json for one in slack.sent if one.path.startswith("/services/")]

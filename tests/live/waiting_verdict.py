@@ -39,9 +39,7 @@ def main() -> None:
     lake = open_lake(place)
     from live.waiting_verdict import waiting as importable
 
-    verdict = partial(
-        importable, verdict=verdict_function(window_s=None, has_plan=True), folder=folder
-    )
+    verdict = partial(importable, verdict=verdict_function(window_s=None, has_plan=True), folder=folder)
     table = run_spark(lake, lake.manifest(), verdict, master=master)
     (folder / TABLE).write_bytes(bytes_of(table))
 

@@ -36,10 +36,7 @@ def simulate(demand, sizes, step_s, buckets, *, carry):
             while len(queue) > 1 and queue[0][0] <= 0:
                 queue.pop(0)
             waits, served_size = queue[0]
-            rates = [
-                b["burst" if b["balance"] > 0 else "baseline"] / cost(b, served_size)
-                for b in buckets
-            ]
+            rates = [b["burst" if b["balance"] > 0 else "baseline"] / cost(b, served_size) for b in buckets]
             inflow = arriving if len(queue) == 1 else 0.0
             is_idle = len(queue) == 1 and waits <= 0 and min(rates) >= arriving
             rate = arriving if is_idle else min(rates)

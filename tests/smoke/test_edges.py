@@ -49,9 +49,7 @@ END_S = simulated.recent_end_s() - 3600
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     """A server with 300,000 orders."""
-    with Postgres(
-        {"shared_buffers": "16MB", "shared_preload_libraries": "pg_stat_statements"}
-    ) as made:
+    with Postgres({"shared_buffers": "16MB", "shared_preload_libraries": "pg_stat_statements"}) as made:
         with psycopg.connect(made.dsn, autocommit=True) as connection:
             connection.execute("create extension pg_stat_statements")
             connection.execute("create table orders (id int primary key, customer int, note text)")
@@ -66,9 +64,7 @@ def server() -> Iterator[Postgres]:
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
     """AWS over HTTP with the incident of the claims pipeline, simulated, which ends within the last hour."""
     folder = tmp_path_factory.mktemp("account")
-    snapshot = simulated.moved(
-        simulated.example("claims-pipeline"), END_S, identifier="orders-primary"
-    )
+    snapshot = simulated.moved(simulated.example("claims-pipeline"), END_S, identifier="orders-primary")
     with Double(write(folder, [hold(folder, snapshot)])) as double:
         yield double
 
@@ -118,9 +114,7 @@ def test_explain_records_and_compares_a_plan(server: Postgres, tmp_path: Path):
     statement = "select note from orders where customer = 7"
     files = [tmp_path / name for name in ("before.json", "after.json")]
     for file, change in zip(
-        files,
-        ("create index by_customer on orders (customer)", "drop index by_customer"),
-        strict=True,
+        files, ("create index by_customer on orders (customer)", "drop index by_customer"), strict=True
     ):
         ran("explain", "record", server.dsn, "--statement", statement, "-o", file)
         asked(server, change)
@@ -170,14 +164,7 @@ def test_a_pace_copies_its_input(server: Postgres):
 
 def test_an_account_is_read_and_diagnosed(account: Double, tmp_path: Path):
     """The limit by name, from descriptions and metrics over HTTP."""
-    text = ran(
-        "diagnose",
-        "rds:orders-primary",
-        "--last",
-        "2d",
-        status=1,
-        **environment(account.url, tmp_path),
-    )
+    text = ran("diagnose", "rds:orders-primary", "--last", "2d", status=1, **environment(account.url, tmp_path))
 
     assert "86.875 MB/s" in text
 
@@ -211,21 +198,10 @@ def test_a_watch_tells_a_receiver(account: Double, tmp_path: Path):
 def test_a_prometheus_is_read(tmp_path: Path):
     """Series of an exporter, over its interface."""
     minutes_ms = 1000 * (END_S - 3600 + 60 * np.arange(60))
-    series = history(
-        "cloudwatch_exporter", minutes_ms, {name: np.full(60, 5.0) for name in CLOUDWATCH.values()}
-    )
+    series = history("cloudwatch_exporter", minutes_ms, {name: np.full(60, 5.0) for name in CLOUDWATCH.values()})
     out = tmp_path / "snapshot.json"
     with PrometheusDouble(series) as double:
-        ran(
-            "record",
-            f"prom:{double.url}",
-            "--identifier",
-            "orders-primary",
-            "--last",
-            "2h",
-            "-o",
-            out,
-        )
+        ran("record", f"prom:{double.url}", "--identifier", "orders-primary", "--last", "2h", "-o", out)
 
     assert "orders-primary" == json.loads(out.read_text())["instance"]["identifier"]
 
@@ -247,17 +223,7 @@ def test_a_database_runs_under_limits():
     """Ten seconds of PostgreSQL behind a gate. A machine slower than the emulated one is told apart, by status 2."""
     done = subprocess.run(
         [
-            *(
-                *PLIMSOLL,
-                "lab",
-                "postgres",
-                "--class",
-                "db.t3.micro",
-                "--storage",
-                "gp2",
-                "--size-gib",
-                "100",
-            ),
+            *(*PLIMSOLL, "lab", "postgres", "--class", "db.t3.micro", "--storage", "gp2", "--size-gib", "100"),
             *("--workload", "select", "--for", "10s", "--scale", "5", "--memory", "64MiB"),
         ],
         env=clean_environment(),
@@ -283,9 +249,7 @@ def test_an_assistant_gets_a_diagnosis():
     """Over standard input and output, by the official client."""
 
     async def use() -> str:
-        server = StdioServerParameters(
-            command=sys.executable, args=["-m", "plimsoll", "mcp", "--root", str(EXAMPLES)]
-        )
+        server = StdioServerParameters(command=sys.executable, args=["-m", "plimsoll", "mcp", "--root", str(EXAMPLES)])
         async with Client(stdio_client(server)) as client:
             answer = await client.call_tool("diagnose", {"target": "claims-pipeline"})
             return answer.content[0].text

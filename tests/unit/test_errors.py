@@ -5,20 +5,9 @@ import inspect
 import pytest
 
 from plimsoll import errors
-from plimsoll.errors import (
-    AccessDenied,
-    ExtraMissing,
-    PlimsollError,
-    SourceError,
-    Throttled,
-    Unreachable,
-)
+from plimsoll.errors import AccessDenied, ExtraMissing, PlimsollError, SourceError, Throttled, Unreachable
 
-KINDS = [
-    kind
-    for _, kind in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(kind, PlimsollError)
-]
+KINDS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, PlimsollError)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,9 +25,7 @@ def gp2(**changes):
 
 
 def throughput(limit=128 * KIB * KIB, **changes):
-    return Stage(
-        **({"name": "bytes", "counts": "bytes", "baseline": limit, "burst": limit} | changes)
-    )
+    return Stage(**({"name": "bytes", "counts": "bytes", "baseline": limit, "burst": limit} | changes))
 
 
 @pytest.mark.parametrize(
@@ -71,22 +69,14 @@ def test_a_stage_without_meaning_is_refused(changes, cause):
         ({"step_s": 0.0}, "a step of 0.0"),
         ({"chain": [gp2(), gp2()]}, "two stages share a name in ['volume IOPS', 'volume IOPS']"),
         ({"chain": [gp2(burst=inf)]}, "stage 'volume IOPS' has no limit"),
-        (
-            {"grants": [Grant(stages=("CPU",))]},
-            "a grant names ['CPU'], but the chain has ['volume IOPS']",
-        ),
+        ({"grants": [Grant(stages=("CPU",))]}, "a grant names ['CPU'], but the chain has ['volume IOPS']"),
         ({"grants": [Grant(stages=(), every_s=0.0)]}, "a grant comes every 0.0 s"),
         ({"grants": [Grant(stages=(), first_s=-1.0)]}, "a grant comes first after -1.0 s"),
     ],
 )
 def test_a_replay_without_meaning_is_refused(arguments, cause):
     """A gap in the demand is not a zero, and a missing size is not a guess."""
-    usual = {
-        "demand_ops_per_s": [1.0, 1.0],
-        "io_size_bytes": 8192,
-        "step_s": 60.0,
-        "chain": [gp2()],
-    }
+    usual = {"demand_ops_per_s": [1.0, 1.0], "io_size_bytes": 8192, "step_s": 60.0, "chain": [gp2()]}
 
     with pytest.raises(DataError) as caught:
         replay(**(usual | arguments))
@@ -98,14 +88,8 @@ def test_a_replay_without_meaning_is_refused(arguments, cause):
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        (
-            {"chains": [[gp2()], [throughput()]]},
-            "candidate chain 1 has other lengths or units than candidate chain 0",
-        ),
-        (
-            {"chains": [[gp2()], []]},
-            "candidate chain 1 has other lengths or units than candidate chain 0",
-        ),
+        ({"chains": [[gp2()], [throughput()]]}, "candidate chain 1 has other lengths or units than candidate chain 0"),
+        ({"chains": [[gp2()], []]}, "candidate chain 1 has other lengths or units than candidate chain 0"),
         ({"chains": [[gp2()] * 9]}, "a candidate chain has 9 stages"),
         ({"allowed_steps": -1}, "-1 throttled steps are allowed"),
     ],
@@ -198,9 +182,7 @@ def test_a_grant_fills_the_stages_it_names():
 def test_candidates_agree_with_replays_one_by_one():
     """Many side by side give what each gives alone, while the I/O size does not change."""
     demand = 3000 + 2500 * np.sin(np.arange(300) / 20)
-    chains = [
-        [throughput(1e6 * n), gp2(baseline=60.0 * n, stripes=1 + n % 3)] for n in range(1, 41)
-    ]
+    chains = [[throughput(1e6 * n), gp2(baseline=60.0 * n, stripes=1 + n % 3)] for n in range(1, 41)]
 
     trials = replay_candidates(demand, 8192, step_s=60, chains=chains)
 

@@ -69,14 +69,10 @@ def test_a_number_reads_back_near_itself(value, digits):
     text = number(value, digits)
 
     assert re.fullmatch(r"[\d,]+(\.\d+)?", text)
-    assert value == pytest.approx(
-        float(text.replace(",", "")), rel=10.0 ** (1 - digits), abs=10.0**-digits
-    )
+    assert value == pytest.approx(float(text.replace(",", "")), rel=10.0 ** (1 - digits), abs=10.0**-digits)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(212.5e6, "212.5 MB/s"), (1e9, "1,000 MB/s"), (86.875e6, "86.88 MB/s")]
-)
+@pytest.mark.parametrize(("value", "text"), [(212.5e6, "212.5 MB/s"), (1e9, "1,000 MB/s"), (86.875e6, "86.88 MB/s")])
 def test_throughput_is_read_in_decimal_megabytes(value, text):
     """Throughput is told in MB/s, as instance limits are sold."""
     assert text == format_bytes_per_s(value)
@@ -106,8 +102,7 @@ def test_bytes_are_read_in_the_largest_binary_unit(value, text):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.0062, "6.2 ms"), (0.1, "100 ms"), (2.5, "2,500 ms"), (45e-6, "45 µs"), (NAN, "unknown")],
+    ("seconds", "text"), [(0.0062, "6.2 ms"), (0.1, "100 ms"), (2.5, "2,500 ms"), (45e-6, "45 µs"), (NAN, "unknown")]
 )
 def test_latency_is_read_in_milliseconds(seconds, text):
     """Below a tenth of a millisecond it is told in microseconds."""

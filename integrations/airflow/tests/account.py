@@ -22,22 +22,13 @@ KEYS = {
 # Of db.m5.large and gp3 below 400 GiB: others leave 7 MB/s of a baseline of 81.25 MB/s.
 BUSY = {"ReadThroughput": 37e6, "WriteThroughput": 37e6, "ReadIOPS": 600.0, "WriteIOPS": 600.0}
 IDLE = {"ReadThroughput": 1e6, "WriteThroughput": 1e6, "ReadIOPS": 50.0, "WriteIOPS": 50.0}
-_ALWAYS = {
-    "ReadLatency": 0.002,
-    "WriteLatency": 0.002,
-    "DiskQueueDepth": 1.0,
-    "CPUUtilization": 20.0,
-}
+_ALWAYS = {"ReadLatency": 0.002, "WriteLatency": 0.002, "DiskQueueDepth": 1.0, "CPUUtilization": 20.0}
 
 
 def client(address: str, service: str) -> Any:
     """Return a client of the double."""
     return boto3.client(
-        service,
-        endpoint_url=address,
-        region_name=REGION,
-        aws_access_key_id="testing",
-        aws_secret_access_key="testing",
+        service, endpoint_url=address, region_name=REGION, aws_access_key_id="testing", aws_secret_access_key="testing"
     )
 
 
@@ -53,9 +44,7 @@ def create(address: str, name: str) -> None:
     )
 
 
-def put(
-    address: str, name: str, rates: Mapping[str, float], balance: float, minutes: range
-) -> None:
+def put(address: str, name: str, rates: Mapping[str, float], balance: float, minutes: range) -> None:
     """
     Put metrics, one sample for each of these minutes before now, and both balances in percent.
     """
@@ -72,9 +61,7 @@ def put(
         for minute in minutes
     ]
     for start in range(0, len(data), 500):
-        client(address, "cloudwatch").put_metric_data(
-            Namespace="AWS/RDS", MetricData=data[start : start + 500]
-        )
+        client(address, "cloudwatch").put_metric_data(Namespace="AWS/RDS", MetricData=data[start : start + 500])
 
 
 class CountingProxy:
@@ -129,13 +116,7 @@ class CountingProxy:
             content = answer.read()
             handler.send_response(answer.status)
             for key, value in answer.getheaders():
-                if key.lower() not in (
-                    "transfer-encoding",
-                    "content-length",
-                    "connection",
-                    "server",
-                    "date",
-                ):
+                if key.lower() not in ("transfer-encoding", "content-length", "connection", "server", "date"):
                     handler.send_header(key, value)
             handler.send_header("Content-Length", str(len(content)))
             handler.end_headers()

@@ -33,13 +33,7 @@ def aws(servers: dict[str, str]) -> Iterator[CountingProxy]:
         create(servers["aws"], name)
         rates, balance = (IDLE, 99.0) if name == "idle" else (BUSY, 22.0)
         # The minutes to come belong to the tests that take longer than metrics stay fresh.
-        put(
-            servers["aws"],
-            name,
-            rates,
-            balance,
-            range(2 if name in ("waiting", "crowd") else -10, 240),
-        )
+        put(servers["aws"], name, rates, balance, range(2 if name in ("waiting", "crowd") else -10, 240))
     yield proxy
     proxy.close()
 
@@ -53,9 +47,7 @@ def webhook() -> Iterator[Webhook]:
 
 
 @pytest.fixture(scope="session")
-def connections(
-    servers: dict[str, str], aws: CountingProxy, webhook: Webhook
-) -> Iterator[dict[str, str]]:
+def connections(servers: dict[str, str], aws: CountingProxy, webhook: Webhook) -> Iterator[dict[str, str]]:
     """Environment with connections, for this process and for Airflow's."""
     extra = {"target": "rds:idle", "region": KEYS["AWS_DEFAULT_REGION"], "dsn_conn_id": "claims"}
     environment = {

@@ -35,20 +35,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def world(
-    folder: Path,
-    servers: dict[str, str],
-    connections: dict[str, str],
-    tmp_path_factory: pytest.TempPathFactory,
+    folder: Path, servers: dict[str, str], connections: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AirflowWorld]:
     """A running Airflow; each DAG has begun its one run, or is triggered by its test."""
     with psycopg.connect(servers["postgres"], autocommit=True) as connection:
         for table in ("killed", "claims"):
             connection.execute(f"CREATE TABLE public.{table} (id bigint, text text)")
-    settings = {
-        **connections,
-        "PLIMSOLL_EXAMPLE_FOLDER": str(folder),
-        "PLIMSOLL_EXAMPLE_INTERVAL_S": "2",
-    }
+    settings = {**connections, "PLIMSOLL_EXAMPLE_FOLDER": str(folder), "PLIMSOLL_EXAMPLE_INTERVAL_S": "2"}
     made = AirflowWorld(tmp_path_factory.mktemp("airflow"), servers["postgres"], settings)
     for path in [*DAGS.glob("*.py"), *EXAMPLE.glob("example_*.py")]:
         if MAJOR >= 3 or path.stem != "again":
@@ -67,9 +60,7 @@ def test_a_load_whose_worker_is_killed_goes_on_and_loads_each_row_once(
     with psycopg.connect(servers["postgres"], autocommit=True) as connection:
 
         def loaded() -> int:
-            (ledger,) = connection.execute(
-                "SELECT to_regclass('public.plimsoll_loaded')"
-            ).fetchone()
+            (ledger,) = connection.execute("SELECT to_regclass('public.plimsoll_loaded')").fetchone()
             if ledger is None:
                 return 0
             return connection.execute("SELECT count(*) FROM public.killed").fetchone()[0]
@@ -115,11 +106,7 @@ def test_budget_that_arrives_lets_a_batch_go_also_after_the_triggerer_was_killed
 
 def readings(times: list[float], apart_s: float) -> list[float]:
     """Return the first moment of each group of requests."""
-    return [
-        moment
-        for before, moment in zip([float("-inf"), *times], times, strict=False)
-        if moment - before > apart_s
-    ]
+    return [moment for before, moment in zip([float("-inf"), *times], times, strict=False) if moment - before > apart_s]
 
 
 def test_a_sensor_that_waits_too_long_fails_with_one_sentence_and_the_notifier_says_why(
@@ -134,14 +121,9 @@ def test_a_sensor_that_waits_too_long_fails_with_one_sentence_and_the_notifier_s
     assert text.startswith("late.budget failed (try 1). busy: ")
 
 
-def test_the_example_waits_loads_and_reports(
-    world: AirflowWorld, folder: Path, servers: dict[str, str]
-):
+def test_the_example_waits_loads_and_reports(world: AirflowWorld, folder: Path, servers: dict[str, str]):
     """The report is written, and the link of the task leads to it."""
-    until(
-        lambda: world.rows("SELECT 1 FROM dag WHERE dag_id = 'example_plimsoll_load'"),
-        "the example",
-    )
+    until(lambda: world.rows("SELECT 1 FROM dag WHERE dag_id = 'example_plimsoll_load'"), "the example")
     world.airflow("dags", "trigger", "example_plimsoll_load")
     world.wait_for("example_plimsoll_load", "check", "success")
     with psycopg.connect(servers["postgres"]) as connection:

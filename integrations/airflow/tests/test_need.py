@@ -20,9 +20,7 @@ def full() -> Any:
 
 def without(snapshot: Any, *words: str) -> Any:
     kept = {
-        metric: series
-        for metric, series in snapshot.series.items()
-        if not any(word in metric.value for word in words)
+        metric: series for metric, series in snapshot.series.items() if not any(word in metric.value for word in words)
     }
     return msgspec.structs.replace(snapshot, series=kept)
 
@@ -50,9 +48,7 @@ def test_all_conditions_must_hold(full: Any):
     assert not judge(full, BudgetNeed(balance_ratio=0.5, rate_bytes_per_s=1e12), None).may_go
 
 
-@pytest.mark.parametrize(
-    "words", [("balance",), ("read", "write"), ("byte_balance",), ("write_bytes",)]
-)
+@pytest.mark.parametrize("words", [("balance",), ("read", "write"), ("byte_balance",), ("write_bytes",)])
 def test_what_is_not_measured_is_no_yes(full: Any, words: tuple[str, ...]):
     """
     Without credits or without rates even the smallest need is not granted, and the answer says why.
@@ -94,9 +90,7 @@ def test_credits_come_back_sooner_if_others_take_less(full: Any):
     from plimsoll.kernel import Stage
     from plimsoll.load.pace.law.forecast import DeviceRate, time_to_hold_s
 
-    stage = Stage(
-        name="instance_ebs_throughput", baseline=100.0, burst=200.0, capacity=1e5, counts="bytes"
-    )
+    stage = Stage(name="instance_ebs_throughput", baseline=100.0, burst=200.0, capacity=1e5, counts="bytes")
 
     def time_s(taken: float) -> float | None:
         rate = DeviceRate(start_s=0, end_s=60, bytes_per_s=taken, ops_per_s=taken / 10)

@@ -21,9 +21,7 @@ def test_airflow_finds_the_connection_the_link_and_the_modules():
 
     found = ProvidersManager()
     info = found.hooks["plimsoll"]
-    fields = {
-        name for name in found.connection_form_widgets if name.startswith("extra__plimsoll__")
-    }
+    fields = {name for name in found.connection_form_widgets if name.startswith("extra__plimsoll__")}
 
     assert "airflow-provider-plimsoll" in found.providers
     assert info is not None
@@ -80,9 +78,7 @@ def test_a_role_is_assumed_before_anything_is_read(
     assert "there is no instance in eu-central-1" in text
 
 
-def test_a_role_that_is_none_is_refused(
-    connections: dict[str, str], monkeypatch: pytest.MonkeyPatch
-):
+def test_a_role_that_is_none_is_refused(connections: dict[str, str], monkeypatch: pytest.MonkeyPatch):
     extra = {"target": "rds:idle", "region": "eu-central-1", "role_arn": "reader"}
     monkeypatch.setenv("AIRFLOW_CONN_OTHER", json.dumps({"conn_type": "plimsoll", "extra": extra}))
 

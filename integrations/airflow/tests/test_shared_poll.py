@@ -105,9 +105,7 @@ def test_the_loop_goes_on_while_a_reading_or_its_judgement_blocks(
         some = [trigger(target=str(EXAMPLES / "claims-pipeline"), need=need) for _ in range(3)]
         waiting = [asyncio.create_task(event_of(one)) for one in some]
         await asyncio.to_thread(
-            until,
-            lambda: gate.begun.is_set() or any(one.done() for one in waiting),
-            f"a call of {name}",
+            until, lambda: gate.begun.is_set() or any(one.done() for one in waiting), f"a call of {name}"
         )
         for _ in range(100):
             await asyncio.sleep(0)
@@ -183,12 +181,8 @@ def test_a_poll_that_starts_again_waits_for_a_new_reading():
     assert later is not first
 
 
-@pytest.mark.parametrize(
-    ("later_s", "may_go"), [(0.0, True), (120.0, True), (1200.0, False), (86_400.0, False)]
-)
-def test_a_yes_must_hold_at_the_present_time(
-    later_s: float, may_go: bool, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.mark.parametrize(("later_s", "may_go"), [(0.0, True), (120.0, True), (1200.0, False), (86_400.0, False)])
+def test_a_yes_must_hold_at_the_present_time(later_s: float, may_go: bool, monkeypatch: pytest.MonkeyPatch):
     """The same reading is asked at once, and later: an answer of before is no answer for now."""
     full = plimsoll.read(EXAMPLES / "claims-pipeline")
     # A minute later all samples are complete.
@@ -241,9 +235,7 @@ def test_an_instance_without_metrics_is_waited_for_and_the_sentence_says_so(
     assert "CloudWatch has no sample of 'silent'" in event["text"]
 
 
-def test_an_account_that_does_not_answer_is_waited_for(
-    connections: dict[str, str], monkeypatch: pytest.MonkeyPatch
-):
+def test_an_account_that_does_not_answer_is_waited_for(connections: dict[str, str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     event = asyncio.run(event_of(trigger(until_s=time.time())))
 

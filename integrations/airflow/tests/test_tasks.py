@@ -43,15 +43,11 @@ class Instance:
 
 
 def diagnose(on_limit: str, target: str, **more: Any) -> tuple[DiagnoseOperator, Instance]:
-    operator = DiagnoseOperator(
-        task_id="check", target=str(EXAMPLES / target), on_limit=on_limit, **more
-    )
+    operator = DiagnoseOperator(task_id="check", target=str(EXAMPLES / target), on_limit=on_limit, **more)
     return operator, Instance()
 
 
-@pytest.mark.parametrize(
-    ("on_limit", "kind"), [("fail", AirflowFailException), ("skip", AirflowSkipException)]
-)
+@pytest.mark.parametrize(("on_limit", "kind"), [("fail", AirflowFailException), ("skip", AirflowSkipException)])
 def test_a_limit_that_binds_fails_or_skips_and_the_verdict_is_kept(
     on_limit: str, kind: type[Exception], connections: dict[str, str]
 ):
@@ -66,14 +62,10 @@ def test_a_limit_that_binds_fails_or_skips_and_the_verdict_is_kept(
     assert verdict["is_simulated"]
 
 
-def test_a_verdict_passes_if_no_limit_binds_or_nobody_minds(
-    connections: dict[str, str], tmp_path: Path
-):
+def test_a_verdict_passes_if_no_limit_binds_or_nobody_minds(connections: dict[str, str], tmp_path: Path):
     """The report goes to its file, and the link of the task to its address."""
     path = tmp_path / "report.md"
-    quiet, instance = diagnose(
-        "fail", "quiet", report_path=str(path), report_url="https://reports.example.org/1"
-    )
+    quiet, instance = diagnose("fail", "quiet", report_path=str(path), report_url="https://reports.example.org/1")
     bound, other = diagnose("pass", "search-service")
 
     assert "slack" == quiet.execute({"ti": instance})["verdict"]
@@ -116,10 +108,7 @@ def test_a_load_that_is_killed_stops_and_goes_on_later(
 
         thread = threading.Thread(target=run)
         thread.start()
-        until(
-            lambda: connection.execute("SELECT count(*) FROM public.stopped").fetchone()[0],
-            "a first chunk",
-        )
+        until(lambda: connection.execute("SELECT count(*) FROM public.stopped").fetchone()[0], "a first chunk")
         operator.on_kill()
         thread.join()
         (loaded,) = connection.execute("SELECT count(*) FROM public.stopped").fetchone()
@@ -127,9 +116,7 @@ def test_a_load_that_is_killed_stops_and_goes_on_later(
             "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY %' AND state = 'active'"
         ).fetchone()[0]
         done = loading(path, target="rds:idle")._load()
-        count, distinct = connection.execute(
-            "SELECT count(*), count(DISTINCT id) FROM public.stopped"
-        ).fetchone()
+        count, distinct = connection.execute("SELECT count(*), count(DISTINCT id) FROM public.stopped").fetchone()
 
     assert "the load was stopped before its end" in str(raised[0])
     assert isinstance(raised[0], AirflowException)
@@ -143,9 +130,7 @@ def test_a_retry_waits_for_credits_first(connections: dict[str, str], tmp_path: 
     instance = Instance()
     instance.try_number = 2
     with pytest.raises(TaskDeferred) as raised:
-        PacedLoadOperator.execute.__wrapped__(
-            loading(tmp_path / "none.csv", retry_balance_ratio=0.3), {"ti": instance}
-        )
+        PacedLoadOperator.execute.__wrapped__(loading(tmp_path / "none.csv", retry_balance_ratio=0.3), {"ti": instance})
 
     assert {"balance_ratio": 0.3, "reserve_ratio": 0.2} == raised.value.trigger.need
     assert "execute_after_wait" == raised.value.method_name
@@ -180,9 +165,7 @@ def test_a_sensor_on_a_worker_asks_for_itself(connections: dict[str, str], aws: 
         ({"status": "error", "text": "why"}, False, AirflowException),
     ],
 )
-def test_a_sensor_ends_with_the_sentence_of_its_trigger(
-    event: dict[str, str], soft: bool, kind: type[Exception]
-):
+def test_a_sensor_ends_with_the_sentence_of_its_trigger(event: dict[str, str], soft: bool, kind: type[Exception]):
     with pytest.raises(kind, match="why"):
         sensor(soft_fail=soft).execute_complete({}, event)
 
@@ -222,10 +205,7 @@ def test_the_next_retry_is_when_credits_are_back(connections: dict[str, str], aw
     assert some < more
     assert "throughput credits are at" in text
     assert next_retry(target="rds:busy", balance_ratio=0.3) > now
-    assert (
-        abs((next_retry(target="rds:idle") - datetime.now(UTC)).total_seconds())
-        < some.total_seconds()
-    )
+    assert abs((next_retry(target="rds:idle") - datetime.now(UTC)).total_seconds()) < some.total_seconds()
 
 
 def test_a_policy_survives_a_round_trip(connections: dict[str, str]):

@@ -31,9 +31,7 @@ def start_servers(*names: str) -> tuple[subprocess.Popen[str], dict[str, str]]:
     program = os.environ.get("PLIMSOLL") or shutil.which("plimsoll")
     assert program, "set PLIMSOLL to the command that starts servers"
     options = [word for name in names for word in ("--start", name)]
-    command = subprocess.Popen(
-        [*program.split(), "lab", "servers", *options], stdout=subprocess.PIPE, text=True
-    )
+    command = subprocess.Popen([*program.split(), "lab", "servers", *options], stdout=subprocess.PIPE, text=True)
     assert command.stdout is not None
     found = {}
     for line in command.stdout:
@@ -82,21 +80,14 @@ class AirflowWorld:
     def airflow(self, *words: str) -> str:
         """Return what a command prints."""
         done = subprocess.run(
-            [*_AIRFLOW, *words],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            cwd=self.home,
-            check=False,
+            [*_AIRFLOW, *words], env=self.environment, capture_output=True, text=True, cwd=self.home, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
     def start(self) -> None:
         if MAJOR >= 3:
-            self.spawn(
-                "api-server", "--host", "127.0.0.1", "--port", str(self._api_port), "--workers", "1"
-            )
+            self.spawn("api-server", "--host", "127.0.0.1", "--port", str(self._api_port), "--workers", "1")
             # Tasks that begin before it answers are given up.
             until(self._api_answers, "the API server")
         self.spawn("dag-processor")
@@ -170,18 +161,13 @@ class AirflowWorld:
 
     def log(self, dag_id: str, task_id: str) -> str:
         """Return what all tries of a task logged."""
-        found = sorted(
-            (self.home / "logs").glob(f"dag_id={dag_id}/run_id=*/task_id={task_id}/**/*")
-        )
+        found = sorted((self.home / "logs").glob(f"dag_id={dag_id}/run_id=*/task_id={task_id}/**/*"))
         return "\n".join(path.read_text(errors="replace") for path in found if path.is_file())
 
     def xcom(self, dag_id: str, task_id: str, key: str) -> Any:
         """Return a pushed value, however this Airflow stores it."""
         found = self.rows(
-            "SELECT value FROM xcom WHERE dag_id = %s AND task_id = %s AND key = %s",
-            dag_id,
-            task_id,
-            key,
+            "SELECT value FROM xcom WHERE dag_id = %s AND task_id = %s AND key = %s", dag_id, task_id, key
         )
         value = found[0][0] if found else None
         # Airflow 2 keeps the bytes of a document, Airflow 3 the document or the text of one.
@@ -205,9 +191,7 @@ def _settings(home: Path, database: str) -> dict[str, str]:
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__FERNET_KEY": Fernet.generate_key().decode(),
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database.replace(
-            "postgresql://", "postgresql+psycopg2://"
-        ),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database.replace("postgresql://", "postgresql+psycopg2://"),
         "AIRFLOW__DATABASE__LOAD_DEFAULT_CONNECTIONS": "False",
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(home / "logs"),
         "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_hex(32),

@@ -21,9 +21,7 @@ LOCATION = f"{FOLDER}/.venv/schemas/{{{{.NormalizedKubernetesVersion}}}}/{{{{.Re
 each = pytest.mark.parametrize("values", CASES, ids=lambda path: path.stem)
 
 
-def ran(
-    program: str | Path, *arguments: object, text: str | None = None
-) -> subprocess.CompletedProcess[str]:
+def ran(program: str | Path, *arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
     """What a program says."""
     return subprocess.run(
         [str(program), *(str(one) for one in arguments)],
@@ -93,9 +91,7 @@ def test_every_kind_is_tried():
     texts = [rendered("--values", values) for values in CASES]
     templates = [path.name for path in (CHART / "templates").glob("*.yaml")]
 
-    assert not [
-        name for name in templates if not any(f"templates/{name}\n" in text for text in texts)
-    ]
+    assert not [name for name in templates if not any(f"templates/{name}\n" in text for text in texts)]
 
 
 def test_the_pod_has_few_rights():
@@ -143,10 +139,7 @@ def test_the_rules_are_those_of_prometheus(tmp_path):
     [
         (("--set", "config=x"), 'listen_address = "0.0.0.0:9780"'),
         (("--set", "service.port=9781"), 'listen_address = "0.0.0.0:9781"'),
-        (
-            ("--set", "serviceMonitor.enabled=true", "--set", "podMonitor.enabled=true"),
-            "scrape the pod twice",
-        ),
+        (("--set", "serviceMonitor.enabled=true", "--set", "podMonitor.enabled=true"), "scrape the pod twice"),
         (("--set", "replicas=2"), "replicas"),
         (("--set", "image.pullPolicy=Sometimes"), "pullPolicy"),
         (("--set", "serviceMonitor.intervall=1m"), "intervall"),

@@ -63,9 +63,7 @@ def choose_alarms(
     for limit in limits:
         _of_limit(limit, limits, tables, alarms, left_out)
     missing = [f for f in RATE_FAMILIES if f not in {limit.family for limit in limits}]
-    left_out += [
-        LeftOutAlarm(name=FAMILIES[f].name, why="no documented number is known") for f in missing
-    ]
+    left_out += [LeftOutAlarm(name=FAMILIES[f].name, why="no documented number is known") for f in missing]
     for balance, family in BALANCES.items():
         if family not in missing and not any(c.balance_metric is balance for c in ceilings):
             why = f"it cannot move, because this {FAMILIES[family].owner} does not burst"
@@ -82,11 +80,7 @@ def _limit_of(family: Family, ceilings: Sequence[Ceiling]) -> _RateLimit | None:
     has_burst = any(c.phase is Phase.BURST for c in mine)
     if sustained is None:
         return None
-    return _RateLimit(
-        family=family,
-        sustained=sustained,
-        burst=_level(mine, (Phase.BURST,)) if has_burst else None,
-    )
+    return _RateLimit(family=family, sustained=sustained, burst=_level(mine, (Phase.BURST,)) if has_burst else None)
 
 
 def _level(ceilings: Sequence[Ceiling], phases: tuple[Phase, ...]) -> _LowestNumber | None:
@@ -95,9 +89,7 @@ def _level(ceilings: Sequence[Ceiling], phases: tuple[Phase, ...]) -> _LowestNum
     if not mine:
         return None
     present = [c.value for c in mine if c.phase is not Phase.LEGACY]
-    return _LowestNumber(
-        lowest=min(mine, key=lambda c: c.value), present=min(present) if present else None
-    )
+    return _LowestNumber(lowest=min(mine, key=lambda c: c.value), present=min(present) if present else None)
 
 
 def _of_limit(
@@ -108,9 +100,7 @@ def _of_limit(
     left_out: list[LeftOutAlarm],
 ) -> None:
     facts = FAMILIES[limit.family]
-    others = [
-        o for o in limits if o is not limit and FAMILIES[o.family].dimension is facts.dimension
-    ]
+    others = [o for o in limits if o is not limit and FAMILIES[o.family].dimension is facts.dimension]
     first = min(others, key=lambda o: o.top, default=None)
 
     def is_hidden(level: _LowestNumber, name: str) -> bool:
@@ -169,8 +159,7 @@ def _baseline(family: Family, level: _LowestNumber, tables: RuleTables) -> Alarm
         kind=AlarmKind.BASELINE,
         balance=facts.balance,
         balance_at_most=spent,
-        why=f"{format_ratio(spent)} of the credits or less are left; without credits no more than "
-        f"{value} is served.",
+        why=f"{format_ratio(spent)} of the credits or less are left; without credits no more than {value} is served.",
     )
 
 
@@ -212,14 +201,9 @@ def _balances(limit: _RateLimit, tables: RuleTables) -> tuple[Alarm, ...]:
 
 
 def _of_cpu_credits(
-    ceilings: Sequence[Ceiling],
-    tables: RuleTables,
-    alarms: list[Alarm],
-    left_out: list[LeftOutAlarm],
+    ceilings: Sequence[Ceiling], tables: RuleTables, alarms: list[Alarm], left_out: list[LeftOutAlarm]
 ) -> None:
-    most = next(
-        (c for c in ceilings if c.family is Family.CPU_CREDITS and c.unit == "credits"), None
-    )
+    most = next((c for c in ceilings if c.family is Family.CPU_CREDITS and c.unit == "credits"), None)
     if most is None:
         why = "it does not exist, because this class earns no CPU credits"
         left_out.append(LeftOutAlarm(name=_cloudwatch(Metric.CPU_CREDITS), why=why))
@@ -242,10 +226,7 @@ def _of_cpu_credits(
 
 
 def _of_connections(
-    ceilings: Sequence[Ceiling],
-    tables: RuleTables,
-    alarms: list[Alarm],
-    left_out: list[LeftOutAlarm],
+    ceilings: Sequence[Ceiling], tables: RuleTables, alarms: list[Alarm], left_out: list[LeftOutAlarm]
 ) -> None:
     most = next((c for c in ceilings if c.family is Family.CONNECTIONS), None)
     if most is None:
@@ -284,9 +265,7 @@ def _lasting(minutes: int) -> _Lasting:
     M periods last that long; a third of K may be quiet, so that a pause between two jobs does not reset an alarm.
     """
     needed = max(1, -(-60 * minutes // PERIOD_S))
-    return _Lasting(
-        period_s=PERIOD_S, datapoints_to_alarm=needed, evaluation_periods=needed + needed // 2
-    )
+    return _Lasting(period_s=PERIOD_S, datapoints_to_alarm=needed, evaluation_periods=needed + needed // 2)
 
 
 def _legacy_note(level: _LowestNumber, unit: str) -> str:

@@ -48,9 +48,7 @@ def state_of(points: Sequence[bool | None], *, needed: int, of: int) -> AlarmSta
     return AlarmState.ALARM if is_alarm else AlarmState.OK
 
 
-def history_of(
-    alarm: Alarm, series: Mapping[Metric, Series], intervals: Sequence[Interval]
-) -> AlarmHistory:
+def history_of(alarm: Alarm, series: Mapping[Metric, Series], intervals: Sequence[Interval]) -> AlarmHistory:
     """
     Return what an alarm would have done over samples.
 
@@ -74,9 +72,7 @@ def history_of(
         if at + 1 < alarm.datapoints_to_alarm:
             continue
         now = state_of(
-            points[max(0, at + 1 - span) : at + 1],
-            needed=alarm.datapoints_to_alarm,
-            of=alarm.evaluation_periods,
+            points[max(0, at + 1 - span) : at + 1], needed=alarm.datapoints_to_alarm, of=alarm.evaluation_periods
         )
         if now is AlarmState.ALARM and before is not AlarmState.ALARM:
             fired.append((first + at + 1) * alarm.period_s)

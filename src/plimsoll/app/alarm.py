@@ -13,10 +13,7 @@ from plimsoll.model.instance import Instance
 
 
 def alarms_of(
-    target: str | None,
-    flags: InstanceOptions,
-    read_options: ReadOptions | None = None,
-    progress: Progress = SILENT,
+    target: str | None, flags: InstanceOptions, read_options: ReadOptions | None = None, progress: Progress = SILENT
 ) -> AlarmSet:
     """
     Return the alarms for an instance, with what each would have done in the window of the target.
@@ -38,10 +35,7 @@ def alarms_of(
 
     if target is None:
         if flags.db_class is None:
-            raise UsageError(
-                "there is no target and no class",
-                "Give rds:NAME or a file, or --class and --storage.",
-            )
+            raise UsageError("there is no target and no class", "Give rds:NAME or a file, or --class and --storage.")
         instance = with_flags(Instance(), flags)
         alarms, left_out = choose_alarms(ceilings_of(instance, catalog()))
         return AlarmSet(

@@ -23,9 +23,7 @@ _DAY_S = 86_400.0
 _OTHERS_SAMPLES_MIN = 5
 
 
-def allowance(
-    snapshot: Snapshot, terms: PaceTerms | None = None, *, now_s: float | None = None
-) -> PaceAllowance:
+def allowance(snapshot: Snapshot, terms: PaceTerms | None = None, *, now_s: float | None = None) -> PaceAllowance:
     """
     Return how fast a batch may go now, with its parts, by a snapshot that was read before.
 
@@ -53,11 +51,7 @@ def allowance(
 
 
 def reserve_forecast(
-    snapshot: Snapshot,
-    reserve_ratio: float,
-    *,
-    now_s: float | None = None,
-    others_until_s: float | None = None,
+    snapshot: Snapshot, reserve_ratio: float, *, now_s: float | None = None, others_until_s: float | None = None
 ) -> ReserveForecast:
     """
     Return when every bucket of the storage holds a reserve, if others go on as they did.
@@ -77,10 +71,7 @@ def reserve_forecast(
     0.0
     """
     if not 0 <= reserve_ratio <= 1:
-        raise UsageError(
-            f"a reserve of {format_ratio(reserve_ratio)} is not possible",
-            "Give 0 to 100 percent.",
-        )
+        raise UsageError(f"a reserve of {format_ratio(reserve_ratio)} is not possible", "Give 0 to 100 percent.")
     now_s, complete_s = _moments(snapshot, now_s)
     chain, _ = ceilings_to_pace(snapshot.instance)
     if not chain:
@@ -91,16 +82,12 @@ def reserve_forecast(
     slow = slow_truth_of(snapshot, complete_s=complete_s, samples_most=None)
     others = _others(slow.rates, others_until_s)
     found = [
-        _of_stage(stage, slow, others, reserve_ratio=reserve_ratio, now_s=now_s)
-        for stage in chain
-        if has_bucket(stage)
+        _of_stage(stage, slow, others, reserve_ratio=reserve_ratio, now_s=now_s) for stage in chain if has_bucket(stage)
     ]
     late = [one for one in found if one.ready_in_s != 0]
     if not late:
         text = f"all credits are at {format_ratio(reserve_ratio)} or more"
-        return ReserveForecast(
-            reserve_ratio=reserve_ratio, ready_in_s=0.0, family=None, balance_ratio=None, text=text
-        )
+        return ReserveForecast(reserve_ratio=reserve_ratio, ready_in_s=0.0, family=None, balance_ratio=None, text=text)
     # What is not known, or takes more than a day, is the longest.
     return max(late, key=lambda one: float("inf") if one.ready_in_s is None else one.ready_in_s)
 
@@ -129,12 +116,7 @@ def _others(rates: Sequence[DeviceRate], until_s: float | None) -> DeviceRate | 
 
 
 def _of_stage(
-    stage: Stage,
-    slow: SlowTruth,
-    others: DeviceRate | None,
-    *,
-    reserve_ratio: float,
-    now_s: float,
+    stage: Stage, slow: SlowTruth, others: DeviceRate | None, *, reserve_ratio: float, now_s: float
 ) -> ReserveForecast:
     family = Family(stage.name)
     name = FAMILIES[family].credits_name or f"credits of {FAMILIES[family].name}"
@@ -144,9 +126,7 @@ def _of_stage(
     if measured is None:
         text = f"the {name} were not measured"
     else:
-        balance = balance_now(
-            stage, measured.ratio, measured_s=measured.time_s, now_s=now_s, rates=slow.rates
-        )
+        balance = balance_now(stage, measured.ratio, measured_s=measured.time_s, now_s=now_s, rates=slow.rates)
         if balance >= reserve_ratio:
             ready_s, when = 0.0, "now"
         elif others is None:
@@ -156,9 +136,5 @@ def _of_stage(
             when = "not within a day" if ready_s is None else f"in {format_duration(ready_s)}"
         text = f"the {name} are at {format_ratio(balance)}, and reach {wanted} {when}"
     return ReserveForecast(
-        reserve_ratio=reserve_ratio,
-        ready_in_s=ready_s,
-        family=family,
-        balance_ratio=balance,
-        text=text,
+        reserve_ratio=reserve_ratio, ready_in_s=ready_s, family=family, balance_ratio=balance, text=text
     )

@@ -32,9 +32,7 @@ def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
     from plimsoll.sources.targets.one import read
 
     if not file.exists():
-        raise UsageError(
-            f"'{file}' does not exist", "Give --counts a file or folder of exported metrics."
-        )
+        raise UsageError(f"'{file}' does not exist", "Give --counts a file or folder of exported metrics.")
     found = read(file)
     window = snapshot.window_s
     start, end = found.window_s or (0, 0)
@@ -49,8 +47,7 @@ def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
         names = ", ".join(sorted(metric.value for metric in same_time.series))
         raise DataError(
             f"'{file}' has no metric that the target lacks: {names}",
-            "Name its columns arrivals_per_s, transactions_per_s, active_session_count or "
-            "waiting_work_count.",
+            "Name its columns arrivals_per_s, transactions_per_s, active_session_count or waiting_work_count.",
         )
     return replace(
         snapshot,

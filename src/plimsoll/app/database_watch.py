@@ -23,9 +23,7 @@ _DIGEST_LENGTH = 12
 
 
 def databases_of(
-    target: TargetSettings,
-    settings: WatchSettings,
-    environment: Mapping[str, str] = os.environ,
+    target: TargetSettings, settings: WatchSettings, environment: Mapping[str, str] = os.environ
 ) -> dict[str, ObserveDatabase]:
     """
     Return how to observe the databases of a target, by name of the instance; nothing is connected yet.
@@ -42,9 +40,7 @@ def databases_of(
     if target.dsn_file or target.dsn_env:
         named[_only_instance(target)] = (target.dsn_file, target.dsn_env)
     return {
-        name: _observer(
-            f"target '{target.target}': instance '{name}': dsn", place, settings, environment
-        )
+        name: _observer(f"target '{target.target}': instance '{name}': dsn", place, settings, environment)
         for name, place in named.items()
     }
 

@@ -46,17 +46,13 @@ def read_events(file: Path | None, zone: str | None) -> OwnEventFile | None:
             raise UsageError("--events-zone needs --events", "Give --events FILE as well.")
         return None
     if not file.exists():
-        raise UsageError(
-            f"'{file}' does not exist", "Give --events a CSV or JSON file with start, end and name."
-        )
+        raise UsageError(f"'{file}' does not exist", "Give --events a CSV or JSON file with start, end and name.")
     from plimsoll.sources.own_events.read import read_own_events
 
     return read_own_events(file, zone)
 
 
-def with_own_events(
-    diagnosis: Diagnosis, snapshot: Snapshot, events: OwnEventFile | None
-) -> Diagnosis:
+def with_own_events(diagnosis: Diagnosis, snapshot: Snapshot, events: OwnEventFile | None) -> Diagnosis:
     """Return a diagnosis with the caller's own events and the I/O of their time."""
     if events is None:
         return diagnosis

@@ -18,8 +18,7 @@ from plimsoll.errors import UsageError
 _PACKAGE = Path(__file__).parents[1]
 # A wheel contains the pages; a checkout has them two levels above the package.
 FOLDER = next(
-    (place for place in (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs") if place.is_dir()),
-    _PACKAGE / "docs",
+    (place for place in (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs") if place.is_dir()), _PACKAGE / "docs"
 )
 
 # In the order of Diátaxis: learn, do, understand, look up; then what to do when an alert comes, and why it is so.
@@ -176,16 +175,11 @@ def as_terminal_text(page: DocsPage, pages: Sequence[DocsPage]) -> str:
             linked[other.name] = other
         return text
 
-    kept = [
-        line if is_code else _LINK.sub(plain, _HTML.sub("", line))
-        for line, is_code in _lines(page.text)
-    ]
+    kept = [line if is_code else _LINK.sub(plain, _HTML.sub("", line)) for line, is_code in _lines(page.text)]
     text = "\n".join(kept).strip()
     if not linked or page.path == "index.md":
         return text
-    commands = "\n".join(
-        f"- {other.title}: `plimsoll docs {name}`" for name, other in linked.items()
-    )
+    commands = "\n".join(f"- {other.title}: `plimsoll docs {name}`" for name, other in linked.items())
     return f"{text}\n\n## Linked pages\n\n{commands}"
 
 

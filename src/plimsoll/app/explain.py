@@ -30,9 +30,7 @@ class StatementChoice(Struct, frozen=True, kw_only=True):
     allows_writes: bool
 
 
-def record_server(
-    dsn: str, choice: StatementChoice, *, sleep: Callable[[float], None], now_s: float
-) -> CaptureFile:
+def record_server(dsn: str, choice: StatementChoice, *, sleep: Callable[[float], None], now_s: float) -> CaptureFile:
     """
     Explain the chosen statements on a server.
 
@@ -48,9 +46,7 @@ def record_server(
     given = {} if choice.parameter_file is None else parameters_in(choice.parameter_file)
     named = [*choice.statements, *(statements_in(choice.file) if choice.file else ())]
     if not named and choice.top is None:
-        raise UsageError(
-            "no statement was given", "Give --statement, --statements FILE or --top N."
-        )
+        raise UsageError("no statement was given", "Give --statement, --statements FILE or --top N.")
     recorder = Recorder(dsn)
     try:
         wanted = [StatementToRun(statement=statement) for statement in named]
@@ -68,10 +64,7 @@ def record_server(
         for item in wanted:
             for _ in range(choice.runs):
                 found = recorder.explain(
-                    item,
-                    timeout_s=choice.timeout_s,
-                    allows_writes=choice.allows_writes,
-                    is_generic=choice.is_generic,
+                    item, timeout_s=choice.timeout_s, allows_writes=choice.allows_writes, is_generic=choice.is_generic
                 )
                 if isinstance(found, UnrecordedStatement):
                     unrecorded.append(found)

@@ -42,9 +42,7 @@ def read_files(
         try:
             yield in_window(found, found.instance.identifier, read_options)
         except DataError as error:
-            yield UnreadInstance(
-                identifier=found.instance.identifier, reason=error.message, remedy=error.hint
-            )
+            yield UnreadInstance(identifier=found.instance.identifier, reason=error.message, remedy=error.hint)
 
 
 def diagnose_fleet(
@@ -96,9 +94,7 @@ def diagnose_fleet(
         if on_read is not None:
             on_read(len(rows) + len(unread))
     usage, usd = spent() if spent is not None else (None, None)
-    return overview_of(
-        rows, unread, window_s=window_s, source=source, usage=usage, usd=usd, stopped=stopped
-    )
+    return overview_of(rows, unread, window_s=window_s, source=source, usage=usage, usd=usd, stopped=stopped)
 
 
 def exit_status(overview: Overview) -> int:
@@ -110,9 +106,7 @@ def exit_status(overview: Overview) -> int:
     return 0 if is_whole and not overview.unread and not overview.stopped else 2
 
 
-def _row(
-    item: Snapshot | UnreadInstance, diagnose: Callable[[Snapshot], Diagnosis]
-) -> OverviewRow | UnreadInstance:
+def _row(item: Snapshot | UnreadInstance, diagnose: Callable[[Snapshot], Diagnosis]) -> OverviewRow | UnreadInstance:
     if isinstance(item, UnreadInstance):
         return item
     refused = tuple(gap for gap in item.gaps if gap.is_failed)
@@ -127,6 +121,4 @@ def _row(
             remedy="Please report this line.",
         )
     except PlimsollError as error:
-        return UnreadInstance(
-            identifier=item.instance.identifier, reason=error.message, remedy=error.hint
-        )
+        return UnreadInstance(identifier=item.instance.identifier, reason=error.message, remedy=error.hint)

@@ -6,12 +6,7 @@ from pathlib import Path
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
 from plimsoll.errors import UsageError
-from plimsoll.model.infrastructure import (
-    STANDARD_INPUT,
-    DeclaredDatabase,
-    InfrastructureFindings,
-    InfrastructureTool,
-)
+from plimsoll.model.infrastructure import STANDARD_INPUT, DeclaredDatabase, InfrastructureFindings, InfrastructureTool
 from plimsoll.model.snapshot import Snapshot
 
 
@@ -47,9 +42,7 @@ def check_files(
     region = read_options.region
     if region is not None and region not in catalog().price_regions():
         known = ", ".join(catalog().price_regions()[:3])
-        raise UsageError(
-            f"there is no region '{region}' in the price lists", f"Use a region such as {known}."
-        )
+        raise UsageError(f"there is no region '{region}' in the price lists", f"Use a region such as {known}.")
     found: list[DeclaredDatabase] = []
     notes: list[str] = []
     for file in files:
@@ -71,10 +64,7 @@ def check_files(
 
 
 def _read(
-    tool: InfrastructureTool,
-    file: Path,
-    region: str | None,
-    parameters: Mapping[str, str] | None,
+    tool: InfrastructureTool, file: Path, region: str | None, parameters: Mapping[str, str] | None
 ) -> tuple[tuple[DeclaredDatabase, ...], tuple[str, ...]]:
     if tool == "terraform":
         from plimsoll.sources.infrastructure.terraform import read_terraform
@@ -86,10 +76,7 @@ def _read(
 
 
 def _histories(
-    databases: tuple[DeclaredDatabase, ...],
-    given: Sequence[str],
-    read_options: ReadOptions,
-    progress: Progress,
+    databases: tuple[DeclaredDatabase, ...], given: Sequence[str], read_options: ReadOptions, progress: Progress
 ) -> dict[str, Snapshot]:
     """Return the metrics by the address of their database."""
     from plimsoll.app.read import read_target
@@ -118,9 +105,7 @@ def _owner(databases: tuple[DeclaredDatabase, ...], snapshot: Snapshot, text: st
     if len(candidates) == 1:
         return candidates[0].address
     if not candidates:
-        raise UsageError(
-            f"--history {text} belongs to no database: none is declared", "Leave out --history."
-        )
+        raise UsageError(f"--history {text} belongs to no database: none is declared", "Leave out --history.")
     raise UsageError(
         f"--history {text} can be of {len(candidates)} databases",
         f"Name one: --history '{candidates[0].address}={text}'.",

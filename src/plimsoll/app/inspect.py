@@ -18,17 +18,12 @@ from plimsoll.units import number
 _MINUTE_S = 60
 
 NO_CEILING = ReferenceCeiling(
-    bytes_per_s=None,
-    name="",
-    notes=("no ceiling is known; --against rds:NAME or a snapshot shows which one binds",),
+    bytes_per_s=None, name="", notes=("no ceiling is known; --against rds:NAME or a snapshot shows which one binds",)
 )
 
 
 def observe(
-    dsn: str,
-    seconds: float,
-    poolers: Sequence[str] = (),
-    sleep: Callable[[float], None] = time.sleep,
+    dsn: str, seconds: float, poolers: Sequence[str] = (), sleep: Callable[[float], None] = time.sleep
 ) -> Observation:
     """
     Watch a database and its poolers for some seconds, or until Ctrl-C, and return what they did.
@@ -51,13 +46,7 @@ def observe(
     try:
         return read.observe(dsn, duration_s=seconds, poolers=readers, sleep=sleep)
     except ServerFull as full:
-        return observe_poolers(
-            dsn,
-            full.message.partition(": ")[2],
-            duration_s=seconds,
-            poolers=readers,
-            sleep=sleep,
-        )
+        return observe_poolers(dsn, full.message.partition(": ")[2], duration_s=seconds, poolers=readers, sleep=sleep)
 
 
 def inspect_observation(
@@ -88,11 +77,7 @@ def inspect_observation(
 
 
 def inspect_for_diagnosis(
-    diagnosis: Diagnosis,
-    observation: Observation,
-    clock: CreditClock | None = None,
-    *,
-    parts: float = 1.0,
+    diagnosis: Diagnosis, observation: Observation, clock: CreditClock | None = None, *, parts: float = 1.0
 ) -> Inspection:
     """
     Inspect an observation against the ceiling of a diagnosis, with a note if their times differ.
@@ -108,11 +93,7 @@ def inspect_for_diagnosis(
     reference = reference_ceiling(diagnosis)
     if parts != 1 and reference.bytes_per_s is not None:
         note = f"the database ran one of {parts:g} equal parts of the load; shares are of a part of the ceiling"
-        reference = replace(
-            reference,
-            bytes_per_s=reference.bytes_per_s / parts,
-            notes=(*reference.notes, note),
-        )
+        reference = replace(reference, bytes_per_s=reference.bytes_per_s / parts, notes=(*reference.notes, note))
     # With a credit clock the class was borrowed: the server is not that instance.
     instance = diagnosis.instance if clock is None else None
     found = inspect_observation(seen, reference, plateaus, instance)

@@ -26,8 +26,7 @@ def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
         )
     if flags.storage is not None and flags.storage.lower() not in STORAGE_KINDS:
         raise UsageError(
-            f"storage type '{flags.storage}' is not one that RDS has",
-            f"Use one of {', '.join(STORAGE_KINDS)}.",
+            f"storage type '{flags.storage}' is not one that RDS has", f"Use one of {', '.join(STORAGE_KINDS)}."
         )
     for name, value in (
         ("--size-gib", flags.size_gib),
@@ -42,9 +41,7 @@ def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
         kind=(flags.storage or old.kind or "").lower() or None,
         size_gib=flags.size_gib if flags.size_gib is not None else old.size_gib,
         provisioned_ops_per_s=flags.iops if flags.iops is not None else old.provisioned_ops_per_s,
-        provisioned_bytes_per_s=(
-            mib_per_s(throughput) if throughput is not None else old.provisioned_bytes_per_s
-        ),
+        provisioned_bytes_per_s=(mib_per_s(throughput) if throughput is not None else old.provisioned_bytes_per_s),
         volume_count=old.volume_count,
         additional=old.additional,
     )
@@ -54,9 +51,7 @@ def with_flags(instance: Instance, flags: InstanceOptions) -> Instance:
         db_class=_class_of(flags.db_class, instance.db_class),
         engine=flags.engine or instance.engine,
         storage=storage,
-        launched_s=(
-            epoch_of(flags.launched) if flags.launched is not None else instance.launched_s
-        ),
+        launched_s=(epoch_of(flags.launched) if flags.launched is not None else instance.launched_s),
     )
 
 

@@ -41,10 +41,7 @@ _FORMS: dict[str, Form] = {".txt": "text", ".json": "json", ".md": "markdown", "
 
 
 def read(
-    target: str | Path,
-    *,
-    instance: InstanceOptions | None = None,
-    options: ReadOptions | None = None,
+    target: str | Path, *, instance: InstanceOptions | None = None, options: ReadOptions | None = None
 ) -> Snapshot:
     """
     Read a target's metrics, in SI units; what is missing is listed as gaps.
@@ -82,11 +79,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
 
 
 def inspect(
-    dsn: str,
-    *,
-    seconds: float = 60.0,
-    poolers: Sequence[str] = (),
-    diagnosis: Diagnosis | None = None,
+    dsn: str, *, seconds: float = 60.0, poolers: Sequence[str] = (), diagnosis: Diagnosis | None = None
 ) -> Inspection:
     """
     Watch a PostgreSQL server, and return what inside it causes reads and writes.
@@ -104,19 +97,11 @@ def inspect(
         SourceError: the server refuses, or does not answer.
     """
     seen = observe(dsn, seconds, poolers)
-    return (
-        inspect_observation(seen, NO_CEILING)
-        if diagnosis is None
-        else inspect_for_diagnosis(diagnosis, seen)
-    )
+    return inspect_observation(seen, NO_CEILING) if diagnosis is None else inspect_for_diagnosis(diagnosis, seen)
 
 
 def make_plan(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    constraints: PlanConstraints | None = None,
-    *,
-    prices: Path | None = None,
+    diagnosis: Diagnosis, snapshot: Snapshot, constraints: PlanConstraints | None = None, *, prices: Path | None = None
 ) -> Plan:
     """
     Return the changes that lift the ceiling, replayed and priced, cheapest first.
@@ -170,8 +155,6 @@ def write(path: str | Path, found: Found | Snapshot) -> None:
         return
     form = _FORMS.get(file.suffix.lower())
     if form is None:
-        raise UsageError(
-            f"the ending of '{file.name}' selects no form", f"End it in {', '.join(_FORMS)}."
-        )
+        raise UsageError(f"the ending of '{file.name}' selects no form", f"End it in {', '.join(_FORMS)}.")
     origin = PageOrigin(version=__version__, made_s=now_s())
     write_aside(file, render(found, form, origin=origin).encode())

@@ -46,11 +46,7 @@ Watch = Callable[[Pace, Callable[[], LoadProgress]], None]
 
 
 def load_files(
-    request: LoadRequest,
-    *,
-    watch: Watch | None = None,
-    progress: Progress = SILENT,
-    stop: Event | None = None,
+    request: LoadRequest, *, watch: Watch | None = None, progress: Progress = SILENT, stop: Event | None = None
 ) -> LoadProgress:
     """
     Load everything that is not loaded yet, and return what was done.
@@ -79,11 +75,7 @@ def load_files(
         stop=stop,
         is_truncated_first=request.is_truncated_first,
     )
-    ratio = (
-        None
-        if request.commit_latency_ratio is None
-        else check_slower_ratio(request.commit_latency_ratio)
-    )
+    ratio = None if request.commit_latency_ratio is None else check_slower_ratio(request.commit_latency_ratio)
     commits = None if ratio is None else CommitWatch(request.dsn, pace, ratio)
     with ExitStack() as stack:
         stack.enter_context(pace)
@@ -143,8 +135,7 @@ def _s3_client(read_options: ReadOptions) -> object:
         return session.client("s3", config=config)
     except BotoCoreError as error:
         raise UsageError(
-            f"unable to use the AWS configuration: {type(error).__name__}",
-            "Check --profile and --region.",
+            f"unable to use the AWS configuration: {type(error).__name__}", "Check --profile and --region."
         ) from error
 
 
@@ -154,16 +145,12 @@ def _pace_of(request: LoadRequest, progress: Progress) -> Pace:
 
     if request.target is not None:
         target = PaceTarget(
-            target=request.target,
-            instance=request.instance,
-            read_options=request.read_options,
-            dsn=request.dsn,
+            target=request.target, instance=request.instance, read_options=request.read_options, dsn=request.dsn
         )
         return named_pace(target, request.terms, progress)[0]
     if request.instance.db_class is None and request.instance.storage is None:
         raise UsageError(
-            "there is nothing to pace by",
-            "Give --target rds:NAME, or at least --class, --storage and --size-gib.",
+            "there is nothing to pace by", "Give --target rds:NAME, or at least --class, --storage and --size-gib."
         )
     instance = with_flags(Instance(engine="postgres"), request.instance)
     return pace_by_limits(instance, request.terms, request.dsn)

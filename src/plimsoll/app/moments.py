@@ -39,9 +39,7 @@ def epoch_of(moment: str) -> int:
     try:
         parsed = datetime.fromisoformat(moment)
     except ValueError as error:
-        raise UsageError(
-            f"'{moment}' is not an ISO date", "Write it as 2019-06-01 or 2019-06-01T12:00:00Z."
-        ) from error
+        raise UsageError(f"'{moment}' is not an ISO date", "Write it as 2019-06-01 or 2019-06-01T12:00:00Z.") from error
     if not 1970 <= parsed.year < 2100:
         raise UsageError(f"'{moment}' is not from 1970 to 2099", "Check the year.")
     return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
@@ -58,15 +56,11 @@ def seconds_of(text: str, option: str) -> int:
     seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
     is_time = "".join(n + u for n, u in parts) == text.strip()
     if is_time and seconds > _LONGEST_S:
-        raise UsageError(
-            f"{option} '{text}' is longer than {_LONGEST_S // 86400} days", "Give a shorter time."
-        )
+        raise UsageError(f"{option} '{text}' is longer than {_LONGEST_S // 86400} days", "Give a shorter time.")
     if is_time and parts and seconds < 1:
         raise UsageError(f"{option} '{text}' is too short", "Give at least one second: 1s.")
     if not is_time or seconds < 1:
-        raise UsageError(
-            f"{option} '{text}' is not a time in whole seconds", "Write it as 90s, 10m or 2h."
-        )
+        raise UsageError(f"{option} '{text}' is not a time in whole seconds", "Write it as 90s, 10m or 2h.")
     return seconds
 
 
@@ -98,13 +92,11 @@ def window_of(
         length = last or default
         if last is not None and last.strip().isdigit():
             raise UsageError(
-                f"--last '{last}' has no unit",
-                f"Write {last.strip()}h for hours, or {last.strip()}d for days.",
+                f"--last '{last}' has no unit", f"Write {last.strip()}h for hours, or {last.strip()}d for days."
             )
         start = 0 if length is None else end - seconds_of(length, "--last")
     if start >= end:
         raise UsageError(
-            "the window ends before it starts",
-            "Give a --from that is before --to; times without an offset are UTC.",
+            "the window ends before it starts", "Give a --from that is before --to; times without an offset are UTC."
         )
     return start, end

@@ -86,10 +86,7 @@ def open_pace(
     """
     if isinstance(target, str):
         target = PaceTarget(
-            target=target,
-            dsn=dsn,
-            instance=instance or InstanceOptions(),
-            read_options=options or ReadOptions(),
+            target=target, dsn=dsn, instance=instance or InstanceOptions(), read_options=options or ReadOptions()
         )
     return _pace_of(target, terms or PaceTerms())[0]
 
@@ -172,9 +169,7 @@ def slow_truth_of_target(snapshot: Snapshot, target: PaceTarget, now_s: float) -
     return slow_truth_of(snapshot, complete_s=complete_s)
 
 
-def slow_truth_of(
-    snapshot: Snapshot, *, complete_s: float, samples_most: int | None = _SAMPLES_MOST
-) -> SlowTruth:
+def slow_truth_of(snapshot: Snapshot, *, complete_s: float, samples_most: int | None = _SAMPLES_MOST) -> SlowTruth:
     """
     Return what the metrics of a snapshot say: rates of reads and writes together, and credits.
 
@@ -207,9 +202,7 @@ def slow_truth_of(
 
 
 def _step_s(snapshot: Snapshot) -> int:
-    series = snapshot.series.get(Metric.WRITE_BYTES_PER_S) or snapshot.series.get(
-        Metric.WRITE_OPS_PER_S
-    )
+    series = snapshot.series.get(Metric.WRITE_BYTES_PER_S) or snapshot.series.get(Metric.WRITE_OPS_PER_S)
     # Without any rate there is no sample either.
     return series.step_s if series is not None else 60
 

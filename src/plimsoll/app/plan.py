@@ -35,9 +35,7 @@ _DAY_SHOWN = 0.95
 def with_two_weeks(target: str, read_options: ReadOptions) -> ReadOptions:
     """Read a live target for two weeks, unless a window was asked for."""
     is_asked = read_options.last is not None or read_options.since is not None
-    return (
-        read_options if is_asked or not is_live(target) else replace(read_options, last=PLAN_LAST)
-    )
+    return read_options if is_asked or not is_live(target) else replace(read_options, last=PLAN_LAST)
 
 
 def in_region(snapshot: Snapshot, target: str, read_options: ReadOptions) -> Snapshot:
@@ -64,10 +62,7 @@ def with_license(snapshot: Snapshot, license_model: str | None) -> Snapshot:
 
 
 def plan_snapshot(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    constraints: PlanConstraints,
-    prices: Path | None = None,
+    diagnosis: Diagnosis, snapshot: Snapshot, constraints: PlanConstraints, prices: Path | None = None
 ) -> Plan:
     """
     Return the plan for a diagnosis, with the limits and prices of this version's catalog.
@@ -89,9 +84,7 @@ def plan_snapshot(
     return law(diagnosis, snapshot, known, book, constraints, today=today())
 
 
-def options_snapshot(
-    diagnosis: Diagnosis, snapshot: Snapshot, constraints: PlanConstraints
-) -> FirstOptions:
+def options_snapshot(diagnosis: Diagnosis, snapshot: Snapshot, constraints: PlanConstraints) -> FirstOptions:
     """
     Return the options of `plan_snapshot` without what only a report needs.
 
@@ -103,9 +96,7 @@ def options_snapshot(
     return first_options(diagnosis, snapshot, known, book, constraints)
 
 
-def _known_and_prices(
-    diagnosis: Diagnosis, snapshot: Snapshot, prices: Path | None
-) -> tuple["Catalog", PriceBook]:
+def _known_and_prices(diagnosis: Diagnosis, snapshot: Snapshot, prices: Path | None) -> tuple["Catalog", PriceBook]:
     """Return the catalog and the prices for a plan; refuse what cannot be planned for."""
     from plimsoll.catalog.load import catalog
 

@@ -64,8 +64,7 @@ def read_target(
     with_flags(Instance(), flags)  # refuses flags that are not valid before any request is sent
     if is_fleet(target):
         raise UsageError(
-            f"'{target}' matches several instances, but one is needed",
-            "Name one, for example rds:orders-primary.",
+            f"'{target}' matches several instances, but one is needed", "Name one, for example rds:orders-primary."
         )
     if target.startswith(RDS):
         if flags.instance_file is not None or flags.identifier is not None:
@@ -145,9 +144,7 @@ def read_prometheus_instances(
     from plimsoll.sources.prometheus.read import read_prometheus_fleet, server_of
 
     url = target.removeprefix(PROMETHEUS)
-    server = server_of(
-        url, match=read_options.match, headers=read_options.headers, environment=os.environ
-    )
+    server = server_of(url, match=read_options.match, headers=read_options.headers, environment=os.environ)
     stream = read_prometheus_fleet(server, window_s, pattern, is_chosen=is_chosen)
     return stream, f"{PROMETHEUS}{server.url}"
 
@@ -185,20 +182,13 @@ def _chosen(snapshot: Snapshot, flags: InstanceOptions) -> "Chosen | None":
     return None if found is None else (found.why, found.during, found.outside)
 
 
-def _read_rds(
-    name: str,
-    read_options: ReadOptions,
-    progress: Progress,
-    stretches_of: "StretchesOf | None",
-) -> Snapshot:
+def _read_rds(name: str, read_options: ReadOptions, progress: Progress, stretches_of: "StretchesOf | None") -> Snapshot:
     from plimsoll.sources.aws.read import read_instance
 
     account, window_s = _account(read_options, name), live_window(read_options)
     try:
         with progress.waiting(lambda: waiting_for(account)):
-            snapshot = read_instance(
-                account, name, window_s, ec2_type_of=ec2_type_of, stretches_of=stretches_of
-            )
+            snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of, stretches_of=stretches_of)
         return msgspec.structs.replace(snapshot, asked_s=window_s)
     finally:
         progress.spent(account.usage, cost_of(account.usage))
@@ -218,9 +208,7 @@ def _account(read_options: ReadOptions, name: str) -> "Account":
     from plimsoll.sources.aws.described import region_of
 
     if not name:
-        raise UsageError(
-            f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all."
-        )
+        raise UsageError(f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all.")
     return open_account(
         profile=read_options.profile,
         region=region_of(name)[0] or read_options.region,
@@ -230,15 +218,11 @@ def _account(read_options: ReadOptions, name: str) -> "Account":
     )
 
 
-def _read_prometheus(
-    url: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
-) -> Snapshot:
+def _read_prometheus(url: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress) -> Snapshot:
     from plimsoll.sources.prometheus.read import read_prometheus, server_of
     from plimsoll.sources.targets.one import with_description
 
-    server = server_of(
-        url, match=read_options.match, headers=read_options.headers, environment=os.environ
-    )
+    server = server_of(url, match=read_options.match, headers=read_options.headers, environment=os.environ)
     window_s = live_window(read_options)
     with progress.waiting(lambda: f"asking {server.url}"):
         snapshot = read_prometheus(server, window_s, identifier=flags.identifier)
@@ -249,11 +233,7 @@ def _read_prometheus(
 def live_window(read_options: ReadOptions) -> tuple[int, int]:
     """Return the window for which a live target is read, epoch seconds; the last day by default."""
     window = window_of(
-        read_options.last,
-        read_options.since,
-        read_options.until,
-        now_s=int(time.time()),
-        default=DEFAULT_LAST,
+        read_options.last, read_options.since, read_options.until, now_s=int(time.time()), default=DEFAULT_LAST
     )
     assert window is not None
     return window
@@ -280,9 +260,7 @@ def cost_of(usage: Usage) -> Decimal | None:
     return None if price is None else price.usd * usage.metrics_requested / 1000
 
 
-def _read_file(
-    target: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
-) -> Snapshot:
+def _read_file(target: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress) -> Snapshot:
     from plimsoll.sources.files.standard_input import InputProgress
     from plimsoll.sources.targets.one import read
 
@@ -295,10 +273,7 @@ def _read_file(
     input_progress = InputProgress()
     with progress.waiting(input_progress.text) if target == STANDARD_INPUT else nullcontext():
         snapshot = read(
-            path,
-            instance_file=flags.instance_file,
-            identifier=flags.identifier,
-            input_progress=input_progress,
+            path, instance_file=flags.instance_file, identifier=flags.identifier, input_progress=input_progress
         )
     return in_window(snapshot, target, read_options)
 
@@ -317,16 +292,13 @@ def in_window(snapshot: Snapshot, name: str, read_options: ReadOptions) -> Snaps
         DataError: no sample lies in the window.
     """
     start, end = snapshot.window_s or (0, 0)
-    window = window_of(
-        read_options.last, read_options.since, read_options.until, now_s=end, default=None
-    )
+    window = window_of(read_options.last, read_options.since, read_options.until, now_s=end, default=None)
     if window is None:
         return snapshot
     found = cut(snapshot, window)
     if snapshot.series and not found.series:
         raise DataError(
-            f"'{name}' has no sample in that window",
-            f"It covers {format_time(start)} to {format_time(end)}.",
+            f"'{name}' has no sample in that window", f"It covers {format_time(start)} to {format_time(end)}."
         )
     # Without --from or --last the window begins with the data.
     begins_s = window[0] if read_options.since or read_options.last else max(window[0], start)

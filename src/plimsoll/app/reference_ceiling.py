@@ -38,18 +38,10 @@ def reference_ceiling(diagnosis: Diagnosis) -> ReferenceCeiling:
             return found
     lowest = min(_of_resources(diagnosis), key=lambda a: a.bytes_per_s or 0.0, default=None)
     if lowest is None:
-        return ReferenceCeiling(
-            bytes_per_s=None, name="", notes=(f"no ceiling of the storage of {about} is known",)
-        )
-    did_not = (
-        "we do not know whether it bound"
-        if diagnosis.verdict is Verdict.UNKNOWN
-        else "none bound in its window"
-    )
+        return ReferenceCeiling(bytes_per_s=None, name="", notes=(f"no ceiling of the storage of {about} is known",))
+    did_not = "we do not know whether it bound" if diagnosis.verdict is Verdict.UNKNOWN else "none bound in its window"
     note = f"shares are of the lowest storage ceiling of {about}, {lowest.name}; {did_not}"
-    return ReferenceCeiling(
-        bytes_per_s=lowest.bytes_per_s, name=lowest.name, notes=(note, *lowest.notes)
-    )
+    return ReferenceCeiling(bytes_per_s=lowest.bytes_per_s, name=lowest.name, notes=(note, *lowest.notes))
 
 
 def _of_binding(diagnosis: Diagnosis, binding: CeilingTime) -> ReferenceCeiling | None:

@@ -95,8 +95,7 @@ def rehearse(request: RehearsalRequest, progress: Progress = SILENT) -> Rehearsa
         # Before the sample is copied. A file that cannot be read is the first thing to correct.
         load(request.prices)
         raise UsageError(
-            f"the prices of '{request.prices}' need a region",
-            "Give --region, for example --region eu-west-1.",
+            f"the prices of '{request.prices}' need a region", "Give --region, for example --region eu-west-1."
         )
     with (
         # It has no name, so a run that is killed leaves no rows of the user on the disk.
@@ -104,9 +103,7 @@ def rehearse(request: RehearsalRequest, progress: Progress = SILENT) -> Rehearsa
         scratch_table(request.dsn, request.table) as scratch,
     ):
         sample = take_sample(inputs, request.copy, ratio=request.sample_ratio, file=file)
-        measured = measure(
-            scratch, sample, dsn=request.dsn, options=request.copy, workers=request.workers_max
-        )
+        measured = measure(scratch, sample, dsn=request.dsn, options=request.copy, workers=request.workers_max)
         table = scratch.like
     notes = (*known.notes, *scratch.left)
     return rehearsal_of(request, known.snapshot, known.around, measured, sample, table, notes)
@@ -163,9 +160,7 @@ def rehearsal_of(
     )
 
 
-def _said(
-    sample: LoadSample, classes: tuple[object, ...], around: Circumstances
-) -> tuple[str, ...]:
+def _said(sample: LoadSample, classes: tuple[object, ...], around: Circumstances) -> tuple[str, ...]:
     said = []
     if is_too_small(sample):
         said.append(
@@ -199,10 +194,7 @@ def _known(request: RehearsalRequest, progress: Progress) -> _Known:
         now_s = 0.0
     else:
         target = PaceTarget(
-            target=request.target,
-            instance=request.instance,
-            read_options=request.read_options,
-            dsn=request.dsn,
+            target=request.target, instance=request.instance, read_options=request.read_options, dsn=request.dsn
         )
         snapshot = read_to_pace(target, progress)
         end_s = snapshot.window_s[1] if snapshot.window_s else 0
@@ -213,10 +205,7 @@ def _known(request: RehearsalRequest, progress: Progress) -> _Known:
         snapshot = replace(snapshot, instance=replace(snapshot.instance, region=region))
     chain, notes = ceilings_to_pace(snapshot.instance)
     if not chain:
-        raise UsageError(
-            "no storage limit of this instance is known",
-            "Give --class, --storage and --size-gib.",
-        )
+        raise UsageError("no storage limit of this instance is known", "Give --class, --storage and --size-gib.")
     balances = _balances(chain, truth, now_s)
     others = [_mean([getattr(one, name) for one in truth.rates]) for name in _RATES]
     around = Circumstances(
@@ -254,9 +243,7 @@ def _missing(around: Circumstances, others: Sequence[float | None]) -> Iterator[
 
 def _balances(chain: tuple[Stage, ...], truth: SlowTruth, now_s: float) -> Mapping[str, float]:
     return {
-        stage.name: balance_now(
-            stage, found.ratio, measured_s=found.time_s, now_s=now_s, rates=truth.rates
-        )
+        stage.name: balance_now(stage, found.ratio, measured_s=found.time_s, now_s=now_s, rates=truth.rates)
         for stage in chain
         if (found := truth.balances.get(stage.name)) is not None
     }
@@ -271,8 +258,7 @@ def _with_limit(sample: LoadSample, around: Circumstances) -> LoadSample:
     """Say whether storage may have limited the sample: WAL alone came near to what it allows."""
     per_s = float(np.mean(sample.rates_bytes_per_s)) * sample.wal_bytes / sample.input_bytes
     allowed = [
-        stage.stripes
-        * (stage.burst if around.balances.get(stage.name, 1.0) > 0 else stage.baseline)
+        stage.stripes * (stage.burst if around.balances.get(stage.name, 1.0) > 0 else stage.baseline)
         for stage in around.chain
         if stage.counts == "bytes"
     ]
@@ -280,9 +266,7 @@ def _with_limit(sample: LoadSample, around: Circumstances) -> LoadSample:
     return dataclasses.replace(sample, is_rate_limited=is_limited)
 
 
-def _market(
-    request: RehearsalRequest, snapshot: Snapshot
-) -> tuple[ClassMarket | None, tuple[str, ...]]:
+def _market(request: RehearsalRequest, snapshot: Snapshot) -> tuple[ClassMarket | None, tuple[str, ...]]:
     """Return the classes that could be bought; None and the reason where they cannot be compared."""
     from plimsoll.app.prices import book_of
     from plimsoll.catalog.load import catalog

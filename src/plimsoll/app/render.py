@@ -114,9 +114,7 @@ def render(
     Raises:
         UsageError: the form is none of these.
     """
-    draw = partial(
-        _rendered, form=form, width=width, color=color, lists_all=lists_all, origin=origin
-    )
+    draw = partial(_rendered, form=form, width=width, color=color, lists_all=lists_all, origin=origin)
     return whole(found, draw)
 
 
@@ -152,13 +150,7 @@ def with_lost(found: _Shown, gaps: tuple[Missing, ...]) -> _Shown:
 
 
 def _rendered(
-    found: Found,
-    *,
-    form: FileForm,
-    width: int | None,
-    color: bool,
-    lists_all: bool,
-    origin: "PageOrigin | None",
+    found: Found, *, form: FileForm, width: int | None, color: bool, lists_all: bool, origin: "PageOrigin | None"
 ) -> str:
     if form == "json":
         return escaped_json(_json(found))
@@ -308,13 +300,7 @@ def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> s
     if isinstance(found, Report):
         from plimsoll.reports.diagnosis.text import render_text
 
-        text = render_text(
-            found.diagnosis,
-            found.snapshot,
-            width=width,
-            color=color,
-            inspection=found.inspection,
-        )
+        text = render_text(found.diagnosis, found.snapshot, width=width, color=color, inspection=found.inspection)
         return text + (plan_below(found.plan, "text", width, color=color) if found.plan else "")
     from plimsoll.reports.document.text import document_text
 
@@ -422,9 +408,7 @@ def _html(found: Found, origin: "PageOrigin | None") -> str:
     if isinstance(found, Report):
         from plimsoll.reports.diagnosis.html import render_html
 
-        return render_html(
-            found.diagnosis, found.snapshot, found.plan, found.inspection, origin=origin
-        )
+        return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection, origin=origin)
     if isinstance(found, FleetReport):
         from plimsoll.reports.fleet.html import fleet_page
 

@@ -21,9 +21,7 @@ from plimsoll.model.instance import Storage
 from plimsoll.model.snapshot import Annotation, EventKind, Snapshot, cut
 from plimsoll.units import format_time
 
-_DURATION = re.compile(
-    r"P(?:([0-9]{1,4})W|(?:([0-9]{1,4})D)?(?:T(?:([0-9]{1,5})H)?(?:([0-9]{1,6})M)?)?)"
-)
+_DURATION = re.compile(r"P(?:([0-9]{1,4})W|(?:([0-9]{1,4})D)?(?:T(?:([0-9]{1,5})H)?(?:([0-9]{1,6})M)?)?)")
 _LENGTHS_S = (7 * 86_400, 86_400, 3600, 60)
 _CHANGES = {EventKind.CLASS_CHANGE: "class", EventKind.STORAGE_CHANGE: "storage"}
 
@@ -65,8 +63,7 @@ def read_sides(
     if after is not None:
         if is_split:
             raise UsageError(
-                "two targets are already two windows",
-                "Leave out --at, --window-a and --window-b, or name one target.",
+                "two targets are already two windows", "Leave out --at, --window-a and --window-b, or name one target."
             )
         return (
             read_target(before, flags[0], read_options, progress),
@@ -101,8 +98,7 @@ def interval_of(text: str, option: str) -> tuple[int, int]:
         end = start + _duration_s(last, option) if last.startswith("P") else epoch_of(last)
     if start >= end:
         raise UsageError(
-            f"{option} '{text}' ends before it starts",
-            "Write the earlier time first; the end is exclusive.",
+            f"{option} '{text}' ends before it starts", "Write the earlier time first; the end is exclusive."
         )
     return start, end
 
@@ -112,10 +108,7 @@ def _duration_s(text: str, option: str) -> int:
     counts = [int(part or 0) for part in match.groups()] if match else []
     seconds = sum(count * length for count, length in zip(counts, _LENGTHS_S, strict=False))
     if not seconds:
-        raise UsageError(
-            f"{option}: '{text}' is not an ISO 8601 duration",
-            "Write it as P7D, P1W, PT12H or P1DT6H.",
-        )
+        raise UsageError(f"{option}: '{text}' is not an ISO 8601 duration", "Write it as P7D, P1W, PT12H or P1DT6H.")
     return seconds
 
 
@@ -123,22 +116,16 @@ def _parts(
     target: str, split: Split, flags: InstanceOptions, read_options: ReadOptions, progress: Progress
 ) -> tuple[Snapshot, Snapshot]:
     """Read one target, and cut it into two parts; the options of a single side are not applied."""
-    common = InstanceOptions(
-        identifier=flags.identifier, instance_file=flags.instance_file, engine=flags.engine
-    )
+    common = InstanceOptions(identifier=flags.identifier, instance_file=flags.instance_file, engine=flags.engine)
     if split.window_a is not None or split.window_b is not None:
         return _two_windows(target, split, common, read_options, progress)
     if split.at is None:
         raise _no_moment(read_target(target, common, read_options, progress))
     at = epoch_of(split.at)
-    is_open = (
-        read_options.last is None and read_options.since is None and read_options.until is None
-    )
+    is_open = read_options.last is None and read_options.since is None and read_options.until is None
     if is_live(target) and is_open:
         around = seconds_of(DEFAULT_LAST, "--last")
-        read_options = replace(
-            read_options, since=format_time(at - around), until=format_time(at + around)
-        )
+        read_options = replace(read_options, since=format_time(at - around), until=format_time(at + around))
     whole = read_target(target, common, read_options, progress)
     start, end = whole.window_s or (at, at)
     return _cut(target, whole, (start, at)), _cut(target, whole, (at, end))
@@ -149,25 +136,18 @@ def _two_windows(
 ) -> tuple[Snapshot, Snapshot]:
     if split.window_a is None or split.window_b is None:
         raise UsageError(
-            "compare needs two windows, but only one was given",
-            "Give both --window-a and --window-b, or --at.",
+            "compare needs two windows, but only one was given", "Give both --window-a and --window-b, or --at."
         )
     if any((split.at, read_options.last, read_options.since, read_options.until)):
         raise UsageError(
             "--window-a and --window-b already give both windows",
             "With --window-a and --window-b, leave out --at, --last, --from and --to.",
         )
-    windows = (
-        interval_of(split.window_a, "--window-a"),
-        interval_of(split.window_b, "--window-b"),
-    )
+    windows = (interval_of(split.window_a, "--window-a"), interval_of(split.window_b, "--window-b"))
     if is_live(target):
         a, b = (
             read_target(
-                target,
-                flags,
-                replace(read_options, since=format_time(start), until=format_time(end)),
-                progress,
+                target, flags, replace(read_options, since=format_time(start), until=format_time(end)), progress
             )
             for start, end in windows
         )
@@ -186,9 +166,7 @@ def _cut(target: str, whole: Snapshot, window_s: tuple[int, int]) -> Snapshot:
     part = cut(whole, window_s)
     if part.series:
         return replace(part, annotations=whole.annotations)
-    message = (
-        f"'{target}' has no sample from {format_time(window_s[0])} to {format_time(window_s[1])}"
-    )
+    message = f"'{target}' has no sample from {format_time(window_s[0])} to {format_time(window_s[1])}"
     reached = whole.window_s
     if reached is None:
         raise DataError(message, "Give a window in which the instance existed and was measured.")

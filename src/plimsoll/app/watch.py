@@ -13,13 +13,7 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import read_files
 from plimsoll.app.options import ReadOptions
 from plimsoll.app.plan import could_plan, plan_snapshot
-from plimsoll.app.read import (
-    Meter,
-    check_account,
-    check_prometheus,
-    read_fleet,
-    read_prometheus_instances,
-)
+from plimsoll.app.read import Meter, check_account, check_prometheus, read_fleet, read_prometheus_instances
 from plimsoll.app.targets import PROMETHEUS, RDS, is_live
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.ceiling import Phase
@@ -85,9 +79,7 @@ def open_targets(settings: WatchSettings) -> list[WatchTarget]:
     Raises:
         UsageError: a target has options that belong to another kind, or a DSN cannot be used.
     """
-    return [
-        replace(_opened(one), databases=databases_of(one, settings)) for one in settings.targets
-    ]
+    return [replace(_opened(one), databases=databases_of(one, settings)) for one in settings.targets]
 
 
 def computations() -> Computations:
@@ -181,11 +173,7 @@ def costs_of(settings: WatchSettings) -> list[InstanceCost]:
 
 
 def _cost(
-    one: TargetSettings,
-    target: WatchTarget,
-    name: str,
-    price: float | None,
-    settings: WatchSettings,
+    one: TargetSettings, target: WatchTarget, name: str, price: float | None, settings: WatchSettings
 ) -> InstanceCost:
     poll, count = settings.poll, target.metric_count
     by_interval = [
@@ -209,21 +197,17 @@ def _opened(settings: TargetSettings) -> WatchTarget:
         for name in ("region", "profile", "role"):
             if getattr(settings, name):
                 raise UsageError(
-                    f"the target '{settings.target}' is a server, and {name} belongs to rds:NAME",
-                    f"Leave {name} out.",
+                    f"the target '{settings.target}' is a server, and {name} belongs to rds:NAME", f"Leave {name} out."
                 )
         return _of_prometheus(settings)
     for name in ("region", "profile", "role", "match"):
         if getattr(settings, name):
             kind = "prom:URL" if name == "match" else "rds:NAME"
             raise UsageError(
-                f"the target '{settings.target}' is a file, and {name} belongs to {kind}",
-                f"Leave {name} out.",
+                f"the target '{settings.target}' is a file, and {name} belongs to {kind}", f"Leave {name} out."
             )
 
-    def read(
-        window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         del window_s
         stream = read_files(settings.target, instance_file=None, read_options=ReadOptions())
         return (item for item in stream if is_chosen(_identifier(item)))
@@ -245,9 +229,7 @@ def _of_account(settings: TargetSettings) -> WatchTarget:
             "Leave match out, and write a pattern in the target: rds:'orders-*'.",
         )
     if settings.target == RDS:
-        raise UsageError(
-            f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all."
-        )
+        raise UsageError(f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all.")
     meters: list[Meter] = []
     options = ReadOptions(
         profile=settings.profile or None,
@@ -262,13 +244,9 @@ def _of_account(settings: TargetSettings) -> WatchTarget:
         hint = _OPTION.sub(r"\1 in [[targets]]", error.hint)
         raise UsageError(error.message, hint) from None
 
-    def read(
-        window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         # A new connection each time: credentials may have changed, and what failed before may work again.
-        stream, meter, _ = read_fleet(
-            settings.target, options, window_s, metrics=WATCHED_METRICS, is_chosen=is_chosen
-        )
+        stream, meter, _ = read_fleet(settings.target, options, window_s, metrics=WATCHED_METRICS, is_chosen=is_chosen)
         meters.append(meter)
         return stream
 
@@ -292,19 +270,12 @@ def _of_prometheus(settings: TargetSettings) -> WatchTarget:
     check_prometheus(settings.target, settings.match)
     options = ReadOptions(match=settings.match)
 
-    def read(
-        window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         stream, _ = read_prometheus_instances(settings.target, "*", options, window_s, is_chosen)
         return stream
 
     return WatchTarget(
-        name=settings.target,
-        account=settings.account,
-        is_live=True,
-        metric_count=0,
-        read=read,
-        spent=lambda: 0,
+        name=settings.target, account=settings.account, is_live=True, metric_count=0, read=read, spent=lambda: 0
     )
 
 

@@ -15,9 +15,7 @@ _FOR_EVER_S = 1e9
 class Watching:
     """Observes a database in a thread of its own; `end` returns what was seen."""
 
-    def __init__(
-        self, dsn: str, print_line: Callable[[str], None], poolers: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, dsn: str, print_line: Callable[[str], None], poolers: Sequence[str] = ()) -> None:
         """
         Start observing at once.
 
@@ -41,13 +39,7 @@ class Watching:
         def run() -> None:
             try:
                 self._observing.set_result(
-                    observe(
-                        dsn,
-                        duration_s=_FOR_EVER_S,
-                        poolers=readers,
-                        clock=self._clock,
-                        sleep=self._sleep,
-                    )
+                    observe(dsn, duration_s=_FOR_EVER_S, poolers=readers, clock=self._clock, sleep=self._sleep)
                 )
             except BaseException as error:  # noqa: BLE001 - `end` raises it
                 self._observing.set_exception(error)

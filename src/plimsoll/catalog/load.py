@@ -39,9 +39,7 @@ _Asked = ParamSpec("_Asked")
 _Found = TypeVar("_Found")
 
 
-def _kept(
-    query: Callable[Concatenate["Catalog", _Asked], _Found],
-) -> Callable[Concatenate["Catalog", _Asked], _Found]:
+def _kept(query: Callable[Concatenate["Catalog", _Asked], _Found]) -> Callable[Concatenate["Catalog", _Asked], _Found]:
     """Return a query whose answers are made once for each catalog; they are frozen values."""
 
     @wraps(query)
@@ -94,9 +92,7 @@ class Catalog:
         row = self._by(schema.CLASSES_PRECONFIGURED, "db_class").get(name)
         if row is not None:
             host = self._by(schema.INSTANCE_LIMITS, "ec2_type")[row["ec2_type"]]
-            return values.preconfigured_limits(
-                row, values.instance_limits(host, self._origin(host))
-            )
+            return values.preconfigured_limits(row, values.instance_limits(host, self._origin(host)))
         row = self._by(schema.CLASSES, "db_class").get(name)
         if row is not None:
             return values.listed_only(row, self._origin(row))
@@ -219,9 +215,7 @@ class Catalog:
         """Return what the wait events of an RDS engine mean; empty for an engine without such rows."""
         family = wait_family(engine)
         return tuple(
-            values.wait_rule(row, self._origin(row))
-            for row in self.rows(schema.WAIT_EVENTS)
-            if row["engine"] == family
+            values.wait_rule(row, self._origin(row)) for row in self.rows(schema.WAIT_EVENTS) if row["engine"] == family
         )
 
     def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
@@ -234,20 +228,14 @@ class Catalog:
         assert found, f"{pooler} has no defect {defect}"
         return tuple(sorted(found, key=lambda fix: version_of(fix.branch)))
 
-    def pooler_default(
-        self, pooler: str, setting: str, version: str | None = None
-    ) -> PoolerDefault | None:
+    def pooler_default(self, pooler: str, setting: str, version: str | None = None) -> PoolerDefault | None:
         """
         Return the default of a setting; None where it is unknown, or the version is older than the setting.
 
         Without a version, a default that differs between versions is not known.
         """
         key = (pooler, setting)
-        rows = [
-            row
-            for row in self.rows(schema.POOLER_DEFAULTS)
-            if (row["pooler"], row["setting"]) == key
-        ]
+        rows = [row for row in self.rows(schema.POOLER_DEFAULTS) if (row["pooler"], row["setting"]) == key]
         if version is None and any(row["version_from"] for row in rows):
             return None
         for row in sorted(rows, key=lambda r: version_of(r["version_from"] or ""), reverse=True):

@@ -47,9 +47,7 @@ class CatalogPrices:
             storage_kind=storage_kind,
         )
 
-    def storage_price(
-        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
-    ) -> Price | None:
+    def storage_price(self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ) -> Price | None:
         """Return the price of an item of `STORAGE_ITEMS`; None where it is not known."""
         return self._catalog.storage_price(item, region=self._region, deployment=deployment)
 
@@ -67,9 +65,7 @@ class CatalogPrices:
             depends = depends_on_license(self, what, engine, licenses, deployment=deployment)
             if depends:
                 return depends
-        of = subject(
-            what, self._region, engine=engine, deployment=deployment, license_model=license_model
-        )
+        of = subject(what, self._region, engine=engine, deployment=deployment, license_model=license_model)
         return (
             f"{of} is not in the catalog; --prices FILE reads it from an offer file, which "
             f"'plimsoll prices refresh --region {shell_word(self._region)}' writes"

@@ -21,12 +21,7 @@ from plimsoll.catalog.schema import Row
 from plimsoll.errors import DataError
 
 _LIVE = "ec2-instance-types-live"
-_EBS = (
-    "ebs_baseline_mb_per_s",
-    "ebs_max_mb_per_s",
-    "ebs_baseline_ops_per_s",
-    "ebs_max_ops_per_s",
-)
+_EBS = ("ebs_baseline_mb_per_s", "ebs_max_mb_per_s", "ebs_baseline_ops_per_s", "ebs_max_ops_per_s")
 # Columns that stay when a row is read again, or that follow from the reading itself.
 _NOT_COMPARED = ("offered", "documentation", "read_on", "source")
 _HINT = "Save the answer with 'aws ec2 describe-instance-types > types.json'."
@@ -118,9 +113,7 @@ class Refresh(Struct, frozen=True, kw_only=True):
     """Types of the answer that RDS is not known to use."""
 
 
-def refreshed(
-    text: str, catalog: Catalog, *, read_on: str, families: tuple[str, ...] = ()
-) -> Refresh:
+def refreshed(text: str, catalog: Catalog, *, read_on: str, families: tuple[str, ...] = ()) -> Refresh:
     """
     Compare an answer with the catalog.
 
@@ -204,18 +197,14 @@ def _row(kind: _InstanceType, db_class: str, *, is_offered: bool, read_on: str) 
         "offered": is_offered,
         "vcpus": kind.v_cpu_info.count,
         "memory_gib": round(kind.memory_info.size_mib / 1024, _GIB_DIGITS),
-        "ebs_baseline_mb_per_s": ebs
-        and _mb_per_s(ebs.baseline_bandwidth_in_mbps, ebs.baseline_throughput_in_m_bps),
-        "ebs_max_mb_per_s": ebs
-        and _mb_per_s(ebs.maximum_bandwidth_in_mbps, ebs.maximum_throughput_in_m_bps),
+        "ebs_baseline_mb_per_s": ebs and _mb_per_s(ebs.baseline_bandwidth_in_mbps, ebs.baseline_throughput_in_m_bps),
+        "ebs_max_mb_per_s": ebs and _mb_per_s(ebs.maximum_bandwidth_in_mbps, ebs.maximum_throughput_in_m_bps),
         "ebs_baseline_ops_per_s": ebs and float(ebs.baseline_iops),
         "ebs_max_ops_per_s": ebs and float(ebs.maximum_iops),
         "network_baseline_gbit_per_s": _gbit_per_s(
             network, [card.baseline_bandwidth_in_gbps for card in network.network_cards]
         ),
-        "network_max_gbit_per_s": _gbit_per_s(
-            network, [card.peak_bandwidth_in_gbps for card in network.network_cards]
-        ),
+        "network_max_gbit_per_s": _gbit_per_s(network, [card.peak_bandwidth_in_gbps for card in network.network_cards]),
         "hypervisor": "bare-metal" if kind.bare_metal else kind.hypervisor,
         "cpu_arch": "/".join(kind.processor_info.supported_architectures),
         "cpu_burstable": kind.burstable_performance_supported,

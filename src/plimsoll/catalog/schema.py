@@ -157,12 +157,7 @@ INSTANCE_LIMITS_LEGACY = CatalogTable(
 CLASSES = CatalogTable(
     "classes.csv",
     ("db_class",),
-    (
-        *_text("db_class"),
-        CatalogColumn("documented", yes_no),
-        *_text("regions us_east_1", optional=True),
-        _SOURCE,
-    ),
+    (*_text("db_class"), CatalogColumn("documented", yes_no), *_text("regions us_east_1", optional=True), _SOURCE),
 )
 CLASSES_PRECONFIGURED = CatalogTable(
     "classes_preconfigured.csv",
@@ -191,9 +186,7 @@ STORAGE_RULES = CatalogTable(
     ),
 )
 VOLUME_RULES = CatalogTable(
-    "volume_rules.csv",
-    ("kind", "rule"),
-    (*_text("kind rule"), CatalogColumn("value", number), _SOURCE),
+    "volume_rules.csv", ("kind", "rule"), (*_text("kind rule"), CatalogColumn("value", number), _SOURCE)
 )
 CONNECTION_RULES = CatalogTable(
     "connection_rules.csv",

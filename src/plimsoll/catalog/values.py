@@ -21,9 +21,7 @@ from plimsoll.model.price import Price
 from plimsoll.model.session_load import StorageWait, WaitRule
 from plimsoll.units import gbit_per_s, gib, mb_per_s, mib_per_s
 
-UNVERIFIED_HOST = (
-    "the EC2 type behind this preconfigured class is inferred from equal memory, not documented"
-)
+UNVERIFIED_HOST = "the EC2 type behind this preconfigured class is inferred from equal memory, not documented"
 NO_NUMBERS = "RDS lists this class, but documents no numbers for it"
 
 
@@ -184,19 +182,13 @@ def pooler_fix(row: Row, origin: Origin) -> PoolerFix:
 
 def pooler_default(row: Row, origin: Origin) -> PoolerDefault:
     """Return a row of pooler_defaults.csv."""
-    return PoolerDefault(
-        pooler=row["pooler"], setting=row["setting"], value=row["value"], origin=origin
-    )
+    return PoolerDefault(pooler=row["pooler"], setting=row["setting"], value=row["value"], origin=origin)
 
 
 def wait_rule(row: Row, origin: Origin) -> WaitRule:
     """Return a row of wait_events.csv."""
     return WaitRule(
-        engine=row["engine"],
-        event=row["event"],
-        storage=StorageWait(row["storage"]),
-        work=row["work"],
-        origin=origin,
+        engine=row["engine"], event=row["event"], storage=StorageWait(row["storage"]), work=row["work"], origin=origin
     )
 
 
@@ -214,10 +206,7 @@ def aurora_class(row: Row, origin: Origin) -> AuroraClass:
 def aurora_capacity(row: Row, origin: Origin) -> AuroraCapacity:
     """Return a row of aurora_capacity.csv."""
     return AuroraCapacity(
-        engine=row["engine"],
-        capacity_acu=row["capacity_acu"],
-        connections=row["connections"],
-        origin=origin,
+        engine=row["engine"], capacity_acu=row["capacity_acu"], connections=row["connections"], origin=origin
     )
 
 

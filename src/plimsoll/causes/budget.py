@@ -93,9 +93,7 @@ def budget_of(
     )
 
 
-def rates_of(
-    observation: Observation, selects: Callable[[IoRow], bool]
-) -> tuple[float | None, float | None]:
+def rates_of(observation: Observation, selects: Callable[[IoRow], bool]) -> tuple[float | None, float | None]:
     """Return bytes/s read and written by the rows of `pg_stat_io` that `selects(row)`; None before 16."""
     first, last, seconds = observation.first, observation.last, observation.seconds
     if first.io is None or last.io is None or seconds <= 0:
@@ -116,9 +114,7 @@ def severity_of(budget: Budget, bytes_per_s: float | None) -> Severity:
     return severity_by(bytes_per_s, budget.of_load(bytes_per_s), budget.of_ceiling(bytes_per_s))
 
 
-def severity_by(
-    bytes_per_s: float | None, of_load: float | None, of_ceiling: float | None
-) -> Severity:
+def severity_by(bytes_per_s: float | None, of_load: float | None, of_ceiling: float | None) -> Severity:
     """Return the severity for given shares, 0–1, for a detector that computes them itself."""
     if bytes_per_s is None:
         return "note"

@@ -40,9 +40,7 @@ def in_order(causes: Sequence[Cause]) -> tuple[Cause, ...]:
             continue
         ahead = [c for c in vacuums if c.severity == rewrite.severity]
         place = min(found.index(one) for one in (rewrite, *ahead))
-        extended = replace(
-            rewrite, evidence=(*rewrite.evidence, _vacuum_evidence(rewrite, vacuums))
-        )
+        extended = replace(rewrite, evidence=(*rewrite.evidence, _vacuum_evidence(rewrite, vacuums)))
         found.remove(rewrite)
         found.insert(place, extended)
     return _checkpoints_first(found)

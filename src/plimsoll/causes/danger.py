@@ -32,12 +32,7 @@ class Danger(IntEnum):
 _OF_CODE = {
     code: (danger, place)
     for danger, codes in {
-        Danger.STOPS: (
-            "WraparoundNear",
-            "MultixactWraparoundNear",
-            "ReplicationSlotHoldsWal",
-            "SequenceNearEnd",
-        ),
+        Danger.STOPS: ("WraparoundNear", "MultixactWraparoundNear", "ReplicationSlotHoldsWal", "SequenceNearEnd"),
         Danger.REFUSES: (
             "ServerFull",
             "ConnectionStorm",

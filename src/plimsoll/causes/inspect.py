@@ -125,10 +125,7 @@ def inspect(
         instance: the instance that the database was compared with; None if nothing was given.
     """
     budget = budget_of(
-        observation,
-        ceiling_bytes_per_s=ceiling_bytes_per_s,
-        ceiling_name=ceiling_name,
-        plateaus=plateaus,
+        observation, ceiling_bytes_per_s=ceiling_bytes_per_s, ceiling_name=ceiling_name, plateaus=plateaus
     )
     budget = replace(budget, uncounted_bytes_per_s=uncounted_by(observation))
     server = observation.server
@@ -151,11 +148,7 @@ def inspect(
         ceiling_bytes_per_s=ceiling_bytes_per_s,
         ceiling_name=ceiling_name,
         causes=found,
-        missing=(
-            *gaps_of(failed),
-            *reset_gaps.missing_of(observation, budget, left),
-            *missing_of(observation),
-        ),
+        missing=(*gaps_of(failed), *reset_gaps.missing_of(observation, budget, left), *missing_of(observation)),
         query_count=observation.query_count,
         received_bytes=observation.received_bytes,
         asked_s=observation.asked_s,
@@ -213,13 +206,10 @@ def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...])
         )
     if observation.server.is_standby:
         notes.append(
-            "this is a standby: its writes come from the primary, so look for the cause and run the "
-            "commands there"
+            "this is a standby: its writes come from the primary, so look for the cause and run the commands there"
         )
     if sum(cause.bytes_per_s is not None for cause in found) > 1:
-        notes.append(
-            "causes may count the same bytes, for example the WAL of a rewrite, so do not add their shares"
-        )
+        notes.append("causes may count the same bytes, for example the WAL of a rewrite, so do not add their shares")
     notes += poolers.summaries(observation)
     if budget.is_estimated:
         notes.append(
@@ -227,7 +217,5 @@ def notes_of(observation: Observation, budget: Budget, found: tuple[Cause, ...])
             "are estimated from blocks, checkpoints, temporary files and WAL"
         )
     if observation.last.io is not None:
-        notes.append(
-            "rates are what the server requested; the page cache may have served some of its reads"
-        )
+        notes.append("rates are what the server requested; the page cache may have served some of its reads")
     return tuple(notes)

@@ -108,12 +108,7 @@ def placed(remedy: Remedy, place: ServerPlace) -> Remedy | None:
     told = f" {told}" if told else ""
     if needs_restart:
         told += f" {restarted}"
-    return replace(
-        remedy,
-        text=f"{remedy.text}{told}",
-        commands=(*remedy.commands, *commands),
-        settings=(),
-    )
+    return replace(remedy, text=f"{remedy.text}{told}", commands=(*remedy.commands, *commands), settings=())
 
 
 _Settings = tuple[tuple[str, str], ...]
@@ -121,9 +116,7 @@ _Form = Callable[[_Settings, ServerPlace, bool], tuple[tuple[str, ...], str, str
 """Returns the commands, what must be known before, and when the change takes effect."""
 
 
-def _plain(
-    settings: _Settings, place: ServerPlace, needs_restart: bool
-) -> tuple[tuple[str, ...], str, str]:
+def _plain(settings: _Settings, place: ServerPlace, needs_restart: bool) -> tuple[tuple[str, ...], str, str]:
     del place
     commands = [f"ALTER SYSTEM SET {_line(name, value)};" for name, value in settings]
     if not needs_restart:
@@ -131,9 +124,7 @@ def _plain(
     return tuple(commands), "", "It takes effect when the server is restarted."
 
 
-def _file(
-    settings: _Settings, place: ServerPlace, needs_restart: bool
-) -> tuple[tuple[str, ...], str, str]:
+def _file(settings: _Settings, place: ServerPlace, needs_restart: bool) -> tuple[tuple[str, ...], str, str]:
     del needs_restart
     told = "Set it where the provider has settings of the server: ALTER SYSTEM is refused."
     if place.platform is Platform.FILE:
@@ -145,9 +136,7 @@ def _file(
     return (lines,), told, "It takes effect when the server is restarted."
 
 
-def _manifest(
-    settings: _Settings, place: ServerPlace, needs_restart: bool
-) -> tuple[tuple[str, ...], str, str]:
+def _manifest(settings: _Settings, place: ServerPlace, needs_restart: bool) -> tuple[tuple[str, ...], str, str]:
     del place, needs_restart
     lines = ["spec:", "  postgresql:", "    parameters:"]
     lines += [f'      {name}: "{value}"' for name, value in settings]
@@ -155,9 +144,7 @@ def _manifest(
     return ("\n".join(lines),), told, "It restarts the server for that."
 
 
-def _group(
-    settings: _Settings, place: ServerPlace, needs_restart: bool
-) -> tuple[tuple[str, ...], str, str]:
+def _group(settings: _Settings, place: ServerPlace, needs_restart: bool) -> tuple[tuple[str, ...], str, str]:
     kind, noun = ("db", "db-instance") if place.platform is Platform.RDS else ("db-cluster",) * 2
     region = ("--region", place.region) if place.region else ()
     which, query = "--db-instance-identifier", "DBInstances[0].DBParameterGroups"
@@ -193,9 +180,7 @@ def _placeholders(name: str) -> str:
     return f", and {name} for yours" if name in ("INSTANCE", "CLUSTER") else ""
 
 
-def _flags(
-    settings: _Settings, place: ServerPlace, needs_restart: bool
-) -> tuple[tuple[str, ...], str, str]:
+def _flags(settings: _Settings, place: ServerPlace, needs_restart: bool) -> tuple[tuple[str, ...], str, str]:
     del needs_restart
     product, verb, field, which = "sql", "patch", "settings.databaseFlags", ["INSTANCE"]
     if place.platform is Platform.ALLOYDB:
@@ -203,19 +188,8 @@ def _flags(
         which += ["--cluster=CLUSTER", "--region=REGION"]
     flags = ",".join(f"{name}={_number(name, value)}" for name, value in settings)
     commands = (
-        command_line(
-            ("gcloud", product, "instances", "describe", *which, f"--format=json({field})")
-        ),
-        command_line(
-            (
-                "gcloud",
-                product,
-                "instances",
-                verb,
-                *which,
-                f"--database-flags=PRESENT-FLAGS,{flags}",
-            )
-        ),
+        command_line(("gcloud", product, "instances", "describe", *which, f"--format=json({field})")),
+        command_line(("gcloud", product, "instances", verb, *which, f"--database-flags=PRESENT-FLAGS,{flags}")),
     )
     told = (
         "The command replaces all flags, so put those that the first one prints in place of PRESENT-FLAGS "
@@ -224,9 +198,7 @@ def _flags(
     return commands, told, "The instance is restarted for that."
 
 
-def _azure(
-    settings: _Settings, place: ServerPlace, needs_restart: bool
-) -> tuple[tuple[str, ...], str, str]:
+def _azure(settings: _Settings, place: ServerPlace, needs_restart: bool) -> tuple[tuple[str, ...], str, str]:
     del place, needs_restart
     commands = tuple(
         command_line(

@@ -19,15 +19,9 @@ _VERDICT = "verdict"
 _NAMES = {
     "io": ("the I/O counters (pg_stat_io)", "who reads and writes how much"),
     "wal": ("the counters of WAL (pg_stat_wal)", "how much WAL is written"),
-    "bgwriter": (
-        "the counters of the background writer (pg_stat_bgwriter)",
-        "what the background writer writes",
-    ),
+    "bgwriter": ("the counters of the background writer (pg_stat_bgwriter)", "what the background writer writes"),
     "checkpointer": ("the counters of checkpoints", "what checkpoints write"),
-    "statements": (
-        "the counters of statements (pg_stat_statements)",
-        "which statements are responsible",
-    ),
+    "statements": ("the counters of statements (pg_stat_statements)", "which statements are responsible"),
     "relations": (
         "the counters of tables (pg_stat_reset)",
         "vacuum, TOAST rewrites, unused indexes and sequential scans",
@@ -35,16 +29,10 @@ _NAMES = {
 }
 
 
-def missing_of(
-    observation: Observation, budget: Budget, left: Unexplained | None
-) -> tuple[Missing, ...]:
+def missing_of(observation: Observation, budget: Budget, left: Unexplained | None) -> tuple[Missing, ...]:
     """Return the counters that were reset or lost, what that hides, and the remedy."""
     return _lost_in_crash(observation) + tuple(
-        Missing(
-            name=what,
-            hides=_VERDICT if _decides(name, budget, left) else hidden,
-            remedy=_AGAIN,
-        )
+        Missing(name=what, hides=_VERDICT if _decides(name, budget, left) else hidden, remedy=_AGAIN)
         for name in observation.resets
         # A snapshot of a newer version may name others.
         for what, hidden in (_NAMES.get(name, (f"the counters '{name}'", _VERDICT)),)
@@ -59,9 +47,7 @@ def _lost_in_crash(observation: Observation) -> tuple[Missing, ...]:
     return (
         Missing(
             name="the counters from before the restart",
-            hides=_VERDICT
-            if is_most
-            else f"what the server did in the first {format_duration(lost_s)}",
+            hides=_VERDICT if is_most else f"what the server did in the first {format_duration(lost_s)}",
             remedy="The server lost them in a crash, an immediate shutdown or a failover. Inspect again.",
         ),
     )

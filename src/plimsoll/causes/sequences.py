@@ -46,11 +46,7 @@ def _cause(observation: Observation, one: Sequence) -> Cause | None:
         if by_column
         else f"its {'MAXVALUE' if one.increment > 0 else 'MINVALUE'}"
     )
-    rest = (
-        f", enough for {format_duration(ends_s)} at {number(rate, 3)} rows per second"
-        if rate and ends_s
-        else ""
-    )
+    rest = f", enough for {format_duration(ends_s)} at {number(rate, 3)} rows per second" if rate and ends_s else ""
     return Cause(
         kind=CauseKind.SEQUENCES,
         code="SequenceNearEnd",
@@ -62,9 +58,7 @@ def _cause(observation: Observation, one: Sequence) -> Cause | None:
         evidence=(
             Evidence(
                 kind="sequence",
-                text=f"it fills {one.column} ({one.column_type})"
-                if one.column
-                else "no column owns it",
+                text=f"it fills {one.column} ({one.column_type})" if one.column else "no column owns it",
                 value=float(one.last),
                 reference=float(bound),
             ),

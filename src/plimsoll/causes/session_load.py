@@ -60,12 +60,8 @@ def statement_load(load: SessionLoad, rules: Sequence[WaitRule]) -> StatementLoa
         hosts=_uses(during.hosts, rules, io_sessions),
         outside_start_s=None if outside is None else outside.start_s,
         outside_end_s=None if outside is None else outside.end_s,
-        outside_sessions=None
-        if outside_events is None
-        else sum(e.sessions for e in outside_events),
-        outside_io_sessions=None
-        if outside_events is None
-        else _in(outside_events, StorageWait.YES),
+        outside_sessions=None if outside_events is None else sum(e.sessions for e in outside_events),
+        outside_io_sessions=None if outside_events is None else _in(outside_events, StorageWait.YES),
         listed_share=min(sum(use.io_share for use in statements), 1.0),
     )
 
@@ -102,9 +98,7 @@ def _events(waits: Iterable[WaitLoad], rules: Sequence[WaitRule]) -> tuple[Event
     found = []
     for wait in waits:
         storage, work = meaning_of(wait, rules)
-        found.append(
-            EventUse(name=_shown_name(wait), sessions=wait.sessions, storage=storage, work=work)
-        )
+        found.append(EventUse(name=_shown_name(wait), sessions=wait.sessions, storage=storage, work=work))
     return tuple(sorted(found, key=lambda e: (-e.sessions, e.name)))
 
 
@@ -112,9 +106,7 @@ def _in(events: Iterable[EventUse], storage: StorageWait) -> float:
     return float(sum(e.sessions for e in events if e.storage is storage))
 
 
-def _uses(
-    keys: Iterable[KeyLoad], rules: Sequence[WaitRule], io_sessions: float
-) -> tuple[StatementUse, ...]:
+def _uses(keys: Iterable[KeyLoad], rules: Sequence[WaitRule], io_sessions: float) -> tuple[StatementUse, ...]:
     """Return the keys that waited for storage, the largest first."""
     found = [_use(key, rules, io_sessions) for key in keys]
     found = [u for u in found if max(u.io_sessions, u.unclear_sessions) >= LEAST_SESSIONS]
@@ -137,17 +129,12 @@ def _use(key: KeyLoad, rules: Sequence[WaitRule], io_sessions: float) -> Stateme
     )
 
 
-def _compared(
-    use: StatementUse, outside: SessionSpan | None, rules: Sequence[WaitRule]
-) -> StatementUse:
+def _compared(use: StatementUse, outside: SessionSpan | None, rules: Sequence[WaitRule]) -> StatementUse:
     """Return a statement with its waiting for storage outside the stretch."""
     if outside is None:
         return use
     mine = (use.id, "" if use.id else use.text)
-    same = next(
-        (k for k in outside.statements if (k.id, "" if k.id else k.text) == mine),
-        None,
-    )
+    same = next((k for k in outside.statements if (k.id, "" if k.id else k.text) == mine), None)
     if same is not None:
         there = _in(_events(same.waits, rules), StorageWait.YES)
         return replace(use, outside_io_sessions=there)

@@ -41,9 +41,7 @@ def since(observation: Observation) -> str:
     return f"The counters begin {format_duration(age_s)} ago{young}."
 
 
-def after_check(
-    remedy: Remedy, check: Sequence[str], *, settles: str, is_settled: bool = True
-) -> Remedy:
+def after_check(remedy: Remedy, check: Sequence[str], *, settles: str, is_settled: bool = True) -> Remedy:
     """
     Return a destructive remedy behind its check, or only the check.
 

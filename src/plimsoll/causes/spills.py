@@ -61,13 +61,7 @@ def temporary(observation: Observation) -> Spill | None:
     if written and written >= _KNOWN_LEAST * files:
         # Evicted statements are assumed to behave like the known ones.
         scale = max(files / written, 1.0)
-        return Spill(
-            written=written * scale,
-            read=read * scale,
-            is_counted=True,
-            files=files,
-            file_count=count,
-        )
+        return Spill(written=written * scale, read=read * scale, is_counted=True, files=files, file_count=count)
     written = files * passes_of(observation, files / count if count else 0.0)
     return Spill(written=written, read=written, is_counted=False, files=files, file_count=count)
 

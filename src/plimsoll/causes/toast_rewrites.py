@@ -10,12 +10,7 @@ Rule 2: bytes are the minimum: the new rows, their index entries, their WAL and 
 from msgspec import Struct
 
 from plimsoll.model.database import Observation, Relation
-from plimsoll.model.postgres import (
-    ALIGNMENT_BYTES,
-    CHUNKS_PER_PAGE,
-    LINE_POINTER_BYTES,
-    PAGE_HEADER_BYTES,
-)
+from plimsoll.model.postgres import ALIGNMENT_BYTES, CHUNKS_PER_PAGE, LINE_POINTER_BYTES, PAGE_HEADER_BYTES
 
 # Bytes of a row of a TOAST relation without its chunk: header 24, chunk_id 4, chunk_seq 4, length 4
 # and line pointer 4, aligned (PostgreSQL, heaptoast.h and htup_details.h; measured on 15 and 18).
@@ -139,9 +134,7 @@ def _rewrite(
     )
 
 
-def _chunks_per_row(
-    tables: tuple[Relation, Relation], toasts: tuple[Relation, Relation]
-) -> float | None:
+def _chunks_per_row(tables: tuple[Relation, Relation], toasts: tuple[Relation, Relation]) -> float | None:
     """Return the mean number of chunks per row; None if both readings lack live rows, as after a reset."""
     for table, toast in zip(tables, toasts, strict=True):
         if table.live_rows:
@@ -154,9 +147,7 @@ def _came_and_went(readings: tuple[Relation, Relation]) -> tuple[int, int]:
     return after.inserted - before.inserted, after.deleted - before.deleted
 
 
-def _bytes_per_chunk(
-    observation: Observation, toast: Relation, chunks_per_value: float
-) -> tuple[float, float]:
+def _bytes_per_chunk(observation: Observation, toast: Relation, chunks_per_value: float) -> tuple[float, float]:
     """
     Return the mean bytes of a chunk, and of the space it takes.
 
@@ -184,7 +175,5 @@ def _chunk_bytes(observation: Observation) -> int:
         return chunk_bytes
     # heaptoast.h, MaximumBytesPerTuple and TOAST_MAX_CHUNK_SIZE: the page less its header and line pointers,
     # divided by four, aligned down, less the row's own bytes.
-    usable = (
-        observation.server.block_bytes - PAGE_HEADER_BYTES - CHUNKS_PER_PAGE * LINE_POINTER_BYTES
-    )
+    usable = observation.server.block_bytes - PAGE_HEADER_BYTES - CHUNKS_PER_PAGE * LINE_POINTER_BYTES
     return usable // CHUNKS_PER_PAGE // ALIGNMENT_BYTES * ALIGNMENT_BYTES - _ROW_BYTES

@@ -54,9 +54,7 @@ def unexplained(budget: Budget, causes: Sequence[Cause]) -> Unexplained | None:
     read_left = max(budget.read_bytes_per_s - max(by_statement, within) - apart, 0.0)
     written_left = max(budget.written_bytes_per_s - written, 0.0)
     left = min(read_left + written_left, load)
-    return Unexplained(
-        read_bytes_per_s=read_left, written_bytes_per_s=written_left, share=left / load
-    )
+    return Unexplained(read_bytes_per_s=read_left, written_bytes_per_s=written_left, share=left / load)
 
 
 def _counted(cause: Cause) -> tuple[float, float]:

@@ -9,14 +9,7 @@ import typer
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.output import (
-    OUTPUT_PANEL,
-    check_writable,
-    file_option,
-    is_color,
-    width_option,
-    write_text,
-)
+from plimsoll.cli.output import OUTPUT_PANEL, check_writable, file_option, is_color, width_option, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.errors import UsageError
 from plimsoll.model.alarm import AlarmSet
@@ -93,9 +86,7 @@ def alarm(
     form: _Form = AlarmForm.TEXT,
     action: _Action = None,
     exporter: _Exporter = None,
-    file: Annotated[
-        Path | None, file_option("Write to this file instead of standard output.")
-    ] = None,
+    file: Annotated[Path | None, file_option("Write to this file instead of standard output.")] = None,
     width: Annotated[int | None, width_option()] = None,
 ) -> None:
     """
@@ -114,11 +105,7 @@ def alarm(
 
         words = ["plimsoll", "alarm", *([target] if target else []), *_described(flags)]
         is_printed = file is None or str(file) == "-"
-        text = document_text(
-            alarm_document(found, command_line(words)),
-            width=width,
-            color=is_printed and is_color(),
-        )
+        text = document_text(alarm_document(found, command_line(words)), width=width, color=is_printed and is_color())
     else:
         text = _text(found, form, action, exporter)
     if file is None or str(file) == "-":
@@ -137,19 +124,15 @@ def _check_fit(form: AlarmForm, action: str | None, exporter: AlarmExporter | No
     notified = (AlarmForm.CLI, AlarmForm.TERRAFORM, AlarmForm.CLOUDFORMATION)
     if action is not None and form not in notified:
         raise UsageError(
-            f"--action has no place in --format {form.value}",
-            "Use it with --format cli, terraform or cloudformation.",
+            f"--action has no place in --format {form.value}", "Use it with --format cli, terraform or cloudformation."
         )
     if exporter is not None and form not in (AlarmForm.PROMETHEUS, AlarmForm.GRAFANA):
         raise UsageError(
-            f"--exporter has no place in --format {form.value}",
-            "Use it with --format prometheus or grafana.",
+            f"--exporter has no place in --format {form.value}", "Use it with --format prometheus or grafana."
         )
 
 
-def _text(
-    found: AlarmSet, form: AlarmForm, action: str | None, exporter: AlarmExporter | None
-) -> str:
+def _text(found: AlarmSet, form: AlarmForm, action: str | None, exporter: AlarmExporter | None) -> str:
     """Return alarms in a form that another program reads."""
     if form is AlarmForm.JSON:
         from plimsoll.app.render import render

@@ -19,7 +19,5 @@ def bytes_of(text: str, option: str) -> int:
     unit = _BYTES.get(found[2].lower()) if found else None
     amount = int(float(found[1]) * unit) if found and unit else 0
     if amount < 1:
-        raise UsageError(
-            f"{option} '{text}' is not an amount of bytes", "Write it as 4GiB or 512MiB."
-        )
+        raise UsageError(f"{option} '{text}' is not an amount of bytes", "Write it as 4GiB or 512MiB.")
     return amount

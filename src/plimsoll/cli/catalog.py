@@ -35,9 +35,7 @@ def register(app: typer.Typer) -> None:
 def show(
     db_class: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[CLASS]", help="Instance class, for example db.r5.2xlarge (default: list all)."
-        ),
+        typer.Argument(metavar="[CLASS]", help="Instance class, for example db.r5.2xlarge (default: list all)."),
     ] = None,
 ) -> None:
     """List the classes, or print the documented limits of one class, legacy limits included."""
@@ -53,25 +51,19 @@ def refresh(
     answer: Annotated[
         str,
         typer.Option(
-            "--from",
-            metavar="FILE",
-            help="Answer of 'aws ec2 describe-instance-types'; '-' is standard input.",
+            "--from", metavar="FILE", help="Answer of 'aws ec2 describe-instance-types'; '-' is standard input."
         ),
     ],
     write: Annotated[
-        Path | None,
-        typer.Option("--write", metavar="DIR", help="Write the new tables to this folder."),
+        Path | None, typer.Option("--write", metavar="DIR", help="Write the new tables to this folder.")
     ] = None,
     read_on: Annotated[
-        str | None,
-        typer.Option("--read-on", metavar="DATE", help="Date of the answer (default: today)."),
+        str | None, typer.Option("--read-on", metavar="DATE", help="Date of the answer (default: today).")
     ] = None,
     family: Annotated[
         list[str] | None,
         typer.Option(
-            "--family",
-            metavar="NAME",
-            help="Add this EC2 family, even if no list says that RDS uses it. Repeatable.",
+            "--family", metavar="NAME", help="Add this EC2 family, even if no list says that RDS uses it. Repeatable."
         ),
     ] = None,
 ) -> None:
@@ -84,12 +76,7 @@ def refresh(
     from plimsoll.catalog.refresh import refreshed
 
     moment = epoch_of(read_on) if read_on else int(datetime.now(UTC).timestamp())
-    result = refreshed(
-        _read(answer),
-        catalog(),
-        read_on=format_time(moment)[:10],
-        families=tuple(family or ()),
-    )
+    result = refreshed(_read(answer), catalog(), read_on=format_time(moment)[:10], families=tuple(family or ()))
     sys.stdout.write("".join(f"{line}\n" for line in _difference_lines(result)))
     if write is not None:
         _write(write, result)
@@ -113,10 +100,7 @@ def _write(folder: Path, result: "Refresh") -> None:
     from plimsoll.catalog import schema
     from plimsoll.reports.files.file import write_aside
 
-    tables = (
-        (schema.INSTANCE_LIMITS_LEGACY, result.legacy),
-        (schema.INSTANCE_LIMITS, result.limits),
-    )
+    tables = ((schema.INSTANCE_LIMITS_LEGACY, result.legacy), (schema.INSTANCE_LIMITS, result.limits))
     texts = [(table, schema.render(table, rows)) for table, rows in tables]
     for table, text in texts:
         # Parse both tables before writing either, so that no table is written that would not load. The
@@ -139,9 +123,7 @@ def _difference_lines(result: "Refresh") -> list[str]:
     if result.not_answered:
         names = ", ".join(result.not_answered[:_NAMED_MAX])
         more = len(result.not_answered) - _NAMED_MAX
-        lines.append(
-            f"not in the answer, kept: {names}" + (f" and {more} more" if more > 0 else "")
-        )
+        lines.append(f"not in the answer, kept: {names}" + (f" and {more} more" if more > 0 else ""))
     if not (result.added or result.changed):
         lines.append("the catalog agrees with the answer")
     return lines
@@ -165,9 +147,7 @@ def _class_lines(facts: "Catalog", db_class: str) -> list[str]:
     lines += [f"  offered for: {offered}", *([f"  note: {limits.note}"] if limits.note else ())]
     for ceiling in ceilings_of(Instance(db_class=limits.db_class), facts):
         origin = ceiling.origin
-        valid = (
-            f", documented {origin.valid_from} to {origin.valid_to}" if origin.valid_from else ""
-        )
+        valid = f", documented {origin.valid_from} to {origin.valid_to}" if origin.valid_from else ""
         dated = f"{origin.source} ({origin.read_on})" if origin.read_on else origin.source
         lines.append(f"  {ceiling_name(ceiling)}: {ceiling_value(ceiling)}{valid}; {dated}")
     return lines

@@ -27,83 +27,44 @@ class _Place(NamedTuple):
 
 
 COMMANDS = {
-    "diagnose": _Place(
-        "plimsoll.cli.diagnose.command",
-        "Find the limit that a database is at, and prove it",
-    ),
-    "plan": _Place(
-        "plimsoll.cli.plan.command",
-        "Find the cheapest change that lifts the ceiling",
-    ),
-    "inspect": _Place(
-        "plimsoll.cli.inspect.command",
-        "Find what inside a database causes its reads and writes",
-    ),
-    "compare": _Place(
-        "plimsoll.cli.compare.command",
-        "Compare two windows: limits, throughput, latency, headroom",
-    ),
+    "diagnose": _Place("plimsoll.cli.diagnose.command", "Find the limit that a database is at, and prove it"),
+    "plan": _Place("plimsoll.cli.plan.command", "Find the cheapest change that lifts the ceiling"),
+    "inspect": _Place("plimsoll.cli.inspect.command", "Find what inside a database causes its reads and writes"),
+    "compare": _Place("plimsoll.cli.compare.command", "Compare two windows: limits, throughput, latency, headroom"),
     "limits": _Place(
-        "plimsoll.cli.limits",
-        "Print every documented limit of an instance, and which one binds at each I/O size",
+        "plimsoll.cli.limits", "Print every documented limit of an instance, and which one binds at each I/O size"
     ),
-    "record": _Place(
-        "plimsoll.cli.record.command",
-        "Save a snapshot that every other command can read",
-    ),
+    "record": _Place("plimsoll.cli.record.command", "Save a snapshot that every other command can read"),
     "gate": _Place(
-        "plimsoll.cli.gate.command",
-        "Run programs in a folder that has the storage limits of an RDS instance",
+        "plimsoll.cli.gate.command", "Run programs in a folder that has the storage limits of an RDS instance"
     ),
-    "lab": _Place(
-        "plimsoll.cli.lab.command",
-        "Run a real database under the limits of an RDS instance",
-    ),
-    "sweep": _Place(
-        "plimsoll.cli.sweep",
-        "Measure what storage delivers at each I/O size, and find its limits",
-    ),
-    "explain": _Place(
-        "plimsoll.cli.explain",
-        "Record query plans, and compare them",
-    ),
+    "lab": _Place("plimsoll.cli.lab.command", "Run a real database under the limits of an RDS instance"),
+    "sweep": _Place("plimsoll.cli.sweep", "Measure what storage delivers at each I/O size, and find its limits"),
+    "explain": _Place("plimsoll.cli.explain", "Record query plans, and compare them"),
     "lint": _Place("plimsoll.cli.lint", "Find mistakes in a configuration file"),
     "pool-size": _Place(
-        "plimsoll.cli.pool_size",
-        "Check the total of all pools against max_connections and what the machine can run",
+        "plimsoll.cli.pool_size", "Check the total of all pools against max_connections and what the machine can run"
     ),
     "prove": _Place("plimsoll.cli.prove", "Reproduce a claimed effect on your server"),
-    "pace": _Place(
-        "plimsoll.cli.pace",
-        "Find how fast a batch may go now, and hold it to that rate",
-    ),
+    "pace": _Place("plimsoll.cli.pace", "Find how fast a batch may go now, and hold it to that rate"),
     "load": _Place("plimsoll.cli.load", "Load files into a table within the I/O budget"),
-    "rehearse": _Place(
-        "plimsoll.cli.rehearse", "Find how long a load will take, from a sample of its rows"
-    ),
+    "rehearse": _Place("plimsoll.cli.rehearse", "Find how long a load will take, from a sample of its rows"),
     "watch": _Place(
         "plimsoll.cli.watch.command",
         "Watch databases, and tell people once when one nears a limit, reaches it or leaves it",
     ),
-    "fleet": _Place(
-        "plimsoll.cli.fleet",
-        "Rank thousands of databases by their limits, from metrics in files",
-    ),
+    "fleet": _Place("plimsoll.cli.fleet", "Rank thousands of databases by their limits, from metrics in files"),
     "alarm": _Place(
         "plimsoll.cli.alarm",
         "Print the alarms that would have warned you: what to watch on this instance, and when each would have fired",
     ),
-    "catalog": _Place(
-        "plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"
-    ),
+    "catalog": _Place("plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"),
     "prices": _Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
     "mcp": _Place(
-        "plimsoll.cli.mcp",
-        "Let an assistant use Plimsoll: tools that read, over standard input and output (MCP)",
+        "plimsoll.cli.mcp", "Let an assistant use Plimsoll: tools that read, over standard input and output (MCP)"
     ),
     "docs": _Place(
-        "plimsoll.cli.docs",
-        "Read the documentation in the terminal: list its pages, print one, or search them",
+        "plimsoll.cli.docs", "Read the documentation in the terminal: list its pages, print one, or search them"
     ),
 }
 
@@ -180,11 +141,7 @@ def _of_program(
     ] = None,
     man_pages: Annotated[
         Path | None,
-        typer.Option(
-            "--man-pages",
-            metavar="DIR",
-            help="Write a manual page for each command to this folder.",
-        ),
+        typer.Option("--man-pages", metavar="DIR", help="Write a manual page for each command to this folder."),
     ] = None,
 ) -> None:
     if version:
@@ -210,9 +167,7 @@ def _completion_script(shell: str) -> str:
 
 
 # What the parser raises for a bad command line: the base class of the one that typer exports.
-_ParseError: type[typer.BadParameter] = next(
-    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
-)
+_ParseError: type[typer.BadParameter] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
 def run(arguments: Sequence[str]) -> int:

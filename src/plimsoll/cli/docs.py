@@ -33,15 +33,11 @@ def docs(
         str | None,
         typer.Argument(
             metavar="[PAGE]",
-            help="Name of a page, for example export-metrics, or the code of a finding "
-            "(default: list all pages).",
+            help="Name of a page, for example export-metrics, or the code of a finding (default: list all pages).",
         ),
     ] = None,
     search: Annotated[
-        str | None,
-        typer.Option(
-            "--search", metavar="WORDS", help="List the pages that contain all of these words."
-        ),
+        str | None, typer.Option("--search", metavar="WORDS", help="List the pages that contain all of these words.")
     ] = None,
 ) -> None:
     """
@@ -56,9 +52,7 @@ def docs(
     from plimsoll.reports.explained import page_of
 
     if page is not None and search is not None:
-        raise UsageError(
-            "--search looks in all pages, and a page was named", "Give one of the two."
-        )
+        raise UsageError("--search looks in all pages, and a page was named", "Give one of the two.")
     pages = documentation()
     if search is not None:
         for hit in searched(pages, search):
@@ -95,9 +89,7 @@ def _print(page: "DocsPage", pages: tuple["DocsPage", ...]) -> None:
 
     console = Console()
     text = as_terminal_text(page, pages)
-    console.print(
-        Markdown(text, hyperlinks=False, justify="left"), width=min(console.width, _WIDTH_MAX)
-    )
+    console.print(Markdown(text, hyperlinks=False, justify="left"), width=min(console.width, _WIDTH_MAX))
 
 
 def _place_of(hit: "DocsHit") -> str:

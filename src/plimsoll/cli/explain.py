@@ -39,12 +39,7 @@ Dsn = Annotated[
 ]
 OneStatement = Annotated[
     list[str] | None,
-    typer.Option(
-        "--statement",
-        metavar="SQL",
-        help="Record this statement. Repeatable.",
-        rich_help_panel=_WHICH,
-    ),
+    typer.Option("--statement", metavar="SQL", help="Record this statement. Repeatable.", rich_help_panel=_WHICH),
 ]
 StatementFile = Annotated[
     Path | None,
@@ -62,8 +57,7 @@ Top = Annotated[
         min=1,
         max=100,
         metavar="N",
-        help="Record the N statements that took the most time, by pg_stat_statements. Takes only "
-        "statements that read.",
+        help="Record the N statements that took the most time, by pg_stat_statements. Takes only statements that read.",
         rich_help_panel=_WHICH,
     ),
 ]
@@ -90,8 +84,7 @@ Param = Annotated[
     typer.Option(
         "--param",
         metavar="VALUE",
-        help="Value for $1, then for $2 and so on. Repeatable. A statement without its values is planned, "
-        "not run.",
+        help="Value for $1, then for $2 and so on. Repeatable. A statement without its values is planned, not run.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -113,24 +106,10 @@ Generic = Annotated[
     ),
 ]
 Timeout = Annotated[
-    str,
-    typer.Option(
-        "--timeout",
-        metavar="TIME",
-        help="Cancel a statement after this time.",
-        rich_help_panel=_HOW,
-    ),
+    str, typer.Option("--timeout", metavar="TIME", help="Cancel a statement after this time.", rich_help_panel=_HOW)
 ]
 Runs = Annotated[
-    int,
-    typer.Option(
-        "--runs",
-        metavar="N",
-        min=1,
-        max=20,
-        help="Run each statement N times.",
-        rich_help_panel=_HOW,
-    ),
+    int, typer.Option("--runs", metavar="N", min=1, max=20, help="Run each statement N times.", rich_help_panel=_HOW)
 ]
 AllowWrites = Annotated[
     bool,
@@ -141,19 +120,13 @@ AllowWrites = Annotated[
         rich_help_panel=_HOW,
     ),
 ]
-PlansFile = Annotated[
-    Path | None, file_option("Write the plans to this file instead of standard output.")
-]
+PlansFile = Annotated[Path | None, file_option("Write the plans to this file instead of standard output.")]
 Width = Annotated[int | None, width_option(WIDTH_OF_PAIRS)]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    explain = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Record query plans, and compare them.",
-    )
+    explain = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Record query plans, and compare them.")
     explain.command("record")(record)
     explain.command("compare")(expand(compare, output=output_options(WIDTH_OF_PAIRS)))
     app.add_typer(explain, name="explain")
@@ -188,9 +161,7 @@ def record(
     if watched is not None and top is None:
         raise UsageError("--for needs --top", "Add --top N, or leave out --for.")
     if log and (statement or statements or top):
-        raise UsageError(
-            "--log and statements cannot be recorded together", "Record them into two files."
-        )
+        raise UsageError("--log and statements cannot be recorded together", "Record them into two files.")
     if log:
         file = _of_logs(log)
     else:
@@ -219,9 +190,7 @@ def record(
 
 
 def compare(
-    first: Annotated[
-        Path, typer.Argument(metavar="NORMAL", help="Plans of a normal time: a recording or a log.")
-    ],
+    first: Annotated[Path, typer.Argument(metavar="NORMAL", help="Plans of a normal time: a recording or a log.")],
     second: Annotated[Path, typer.Argument(metavar="SLOW", help="Plans of a slow time.")],
     *,
     output: Output,
@@ -251,9 +220,7 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 
 def _needed(dsn: str | None) -> str:
     if dsn is None:
-        raise UsageError(
-            "there is no server to record from", "Give a DSN, set PLIMSOLL_DSN, or give --log FILE."
-        )
+        raise UsageError("there is no server to record from", "Give a DSN, set PLIMSOLL_DSN, or give --log FILE.")
     return dsn
 
 

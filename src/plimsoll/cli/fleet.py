@@ -6,18 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plimsoll.cli.fleet_table import (
-    By,
-    Compare,
-    File,
-    FleetForm,
-    FleetOutput,
-    Form,
-    HasChanges,
-    ListsAll,
-    Page,
-    Width,
-)
+from plimsoll.cli.fleet_table import By, Compare, File, FleetForm, FleetOutput, Form, HasChanges, ListsAll, Page, Width
 from plimsoll.cli.help import TargetGroup
 from plimsoll.cli.output import Format, Output
 from plimsoll.cli.waiting import progress_while
@@ -47,24 +36,18 @@ _Last = Annotated[
     ),
 ]
 _From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="DATE", help="Start of the window, for example 2026-11-20."),
+    str | None, typer.Option("--from", metavar="DATE", help="Start of the window, for example 2026-11-20.")
 ]
 _To = Annotated[
-    str | None,
-    typer.Option(
-        "--to", metavar="DATE", help="End of the window, exclusive (default: the last point)."
-    ),
+    str | None, typer.Option("--to", metavar="DATE", help="End of the window, exclusive (default: the last point).")
 ]
 _Explain = Annotated[
-    str | None,
-    typer.Option("--explain", metavar="INSTANCE", help="Print the usual report of this instance."),
+    str | None, typer.Option("--explain", metavar="INSTANCE", help="Print the usual report of this instance.")
 ]
 _HasPlan = Annotated[
     bool,
     typer.Option(
-        "--plan/--no-plan",
-        help="Compute what would lift each limit, and what could cost less; takes most of the time.",
+        "--plan/--no-plan", help="Compute what would lift each limit, and what could cost less; takes most of the time."
     ),
 ]
 _Processes = Annotated[
@@ -136,10 +119,7 @@ def ingest(
             "'plimsoll diagnose' reads.",
         ),
     ],
-    lake: Annotated[
-        str,
-        typer.Argument(metavar="LAKE", help="Folder or s3://bucket/prefix; made if there is none."),
-    ],
+    lake: Annotated[str, typer.Argument(metavar="LAKE", help="Folder or s3://bucket/prefix; made if there is none.")],
     *,
     buckets: Annotated[
         int | None,
@@ -183,15 +163,11 @@ def ingest(
         typer.echo(f"{_counted(done.copied_count, 'point')} written to the Iceberg table")
     problems = [f"skipped: {line}" for line in done.unread]
     if done.bad_lines:
-        problems.append(
-            f"{_counted(done.bad_lines, 'line or message', 'lines or messages')} could not be read"
-        )
+        problems.append(f"{_counted(done.bad_lines, 'line or message', 'lines or messages')} could not be read")
     if done.bad_points:
         problems.append(f"{done.bad_points:,} points have no time or no possible value")
     if done.without_mean:
-        problems.append(
-            f"{done.without_mean:,} points have a maximum, a minimum or a percentile, but no mean"
-        )
+        problems.append(f"{done.without_mean:,} points have a maximum, a minimum or a percentile, but no mean")
     if done.unnamed:
         problems.append(f"{done.unnamed:,} values name no instance")
     if done.counters:
@@ -202,9 +178,7 @@ def ingest(
 
 
 def rank(
-    lake: Annotated[
-        str, typer.Argument(metavar="LAKE", help="Lake that 'plimsoll fleet ingest' wrote.")
-    ],
+    lake: Annotated[str, typer.Argument(metavar="LAKE", help="Lake that 'plimsoll fleet ingest' wrote.")],
     *,
     last: _Last = None,
     since: _From = None,
@@ -251,12 +225,7 @@ def rank(
         progress[0] = f"{count:,} of {total:,} buckets"
 
     run = partial(
-        run_fleet,
-        opened,
-        processes=processes,
-        on_bucket=show,
-        engine=engine.value,
-        spark_master=spark_master,
+        run_fleet, opened, processes=processes, on_bucket=show, engine=engine.value, spark_master=spark_master
     )
     earlier = None if compare is None else table_in(compare)
     with progress_while(lambda: progress[0]):
@@ -275,8 +244,7 @@ def _check_engine(engine: FleetEngine, processes: int | None, spark_master: str 
         raise UsageError("--spark-master needs --engine spark", "Add --engine spark.")
     if engine is FleetEngine.SPARK and processes is not None:
         raise UsageError(
-            "--processes is for the local engine",
-            "Give the number to Spark, for example --spark-master local[2].",
+            "--processes is for the local engine", "Give the number to Spark, for example --spark-master local[2]."
         )
 
 
@@ -293,8 +261,7 @@ def _explain(lake: "Lake", name: str, window: "Window", output: Output, *, has_p
 def _output(of: FleetOutput) -> Output:
     if of.form in (FleetForm.CSV, FleetForm.PARQUET):
         raise UsageError(
-            f"--explain has no {of.form.value} form",
-            "Use --format text, json or markdown with --explain.",
+            f"--explain has no {of.form.value} form", "Use --format text, json or markdown with --explain."
         )
     return Output(format_given=Format(of.form.value), file=of.file, html=of.html, width=of.width)
 

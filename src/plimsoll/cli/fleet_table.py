@@ -68,9 +68,7 @@ HasChanges = Annotated[
 Compare = Annotated[
     Path | None,
     typer.Option(
-        "--compare",
-        metavar="FILE",
-        help="Also list what changed since FILE, a Parquet table of an earlier run.",
+        "--compare", metavar="FILE", help="Also list what changed since FILE, a Parquet table of an earlier run."
     ),
 ]
 Form = Annotated[
@@ -85,15 +83,11 @@ Form = Annotated[
 File = Annotated[
     Path | None,
     file_option(
-        "Write to this file instead of standard output. The endings .json, .md, .csv and .parquet choose "
-        "the form."
+        "Write to this file instead of standard output. The endings .json, .md, .csv and .parquet choose the form."
     ),
 ]
 ListsAll = Annotated[
-    bool,
-    typer.Option(
-        "--all", help="Show every row of each table of the text.", rich_help_panel=OUTPUT_PANEL
-    ),
+    bool, typer.Option("--all", help="Show every row of each table of the text.", rich_help_panel=OUTPUT_PANEL)
 ]
 Page = Html
 Width = Annotated[int | None, width_option()]

@@ -75,11 +75,7 @@ def with_groups(app: typer.Typer) -> typer.Typer:
 
 def _arguments(command: Any, ctx: Any) -> list[str]:
     """Return the names of a command's arguments; optional ones have brackets."""
-    return [
-        _name_of(parameter)
-        for parameter in command.get_params(ctx)
-        if parameter.param_type_name == "argument"
-    ]
+    return [_name_of(parameter) for parameter in command.get_params(ctx) if parameter.param_type_name == "argument"]
 
 
 def help_command_of(ctx: Any) -> str:

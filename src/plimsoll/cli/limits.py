@@ -10,30 +10,19 @@ from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.options import BOUGHT, INSTANCE_PANEL
-from plimsoll.cli.output import (
-    OUTPUT_PANEL,
-    WIDTH_OF_PAIRS,
-    Output,
-    check_picture,
-    output_options,
-)
+from plimsoll.cli.output import OUTPUT_PANEL, WIDTH_OF_PAIRS, Output, check_picture, output_options
 from plimsoll.model.instance import Instance
 from plimsoll.model.sheet import LimitSheet
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(
-        limits, flags=BOUGHT.without("db_class"), output=output_options(WIDTH_OF_PAIRS)
-    )
+    command = expand(limits, flags=BOUGHT.without("db_class"), output=output_options(WIDTH_OF_PAIRS))
     app.command("limits")(command)
 
 
 def limits(
-    db_class: Annotated[
-        str,
-        typer.Argument(metavar="CLASS", help="Instance class, for example db.r5.2xlarge."),
-    ],
+    db_class: Annotated[str, typer.Argument(metavar="CLASS", help="Instance class, for example db.r5.2xlarge.")],
     *,
     flags: InstanceOptions,
     output: Output,
@@ -49,10 +38,7 @@ def limits(
         ),
     ] = None,
     multi_az: Annotated[
-        bool,
-        typer.Option(
-            "--multi-az", help="The instance has a standby.", rich_help_panel=INSTANCE_PANEL
-        ),
+        bool, typer.Option("--multi-az", help="The instance has a standby.", rich_help_panel=INSTANCE_PANEL)
     ] = False,
     chart: Annotated[
         Path | None,

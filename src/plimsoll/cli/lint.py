@@ -46,9 +46,7 @@ _History = Annotated[
 _FailOn = Annotated[
     FailOn,
     typer.Option(
-        "--fail-on",
-        metavar="SEVERITY",
-        help="Least severity that gives exit status 1: critical, warning or note.",
+        "--fail-on", metavar="SEVERITY", help="Least severity that gives exit status 1: critical, warning or note."
     ),
 ]
 # The window and the account are those of a history; the region is that of the databases, too.
@@ -76,41 +74,26 @@ def _group() -> None:
 
 
 def pooler(
-    config: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Configuration: pgpool.conf or pgbouncer.ini.")
-    ],
+    config: Annotated[Path, typer.Argument(metavar="FILE", help="Configuration: pgpool.conf or pgbouncer.ini.")],
     *,
     output: Output,
     version: Annotated[
-        str | None,
-        typer.Option(
-            "--version", metavar="VERSION", help="Version of the pooler, for example 4.1.3."
-        ),
+        str | None, typer.Option("--version", metavar="VERSION", help="Version of the pooler, for example 4.1.3.")
     ] = None,
     max_connections: Annotated[
         int | None,
-        typer.Option(
-            "--max-connections",
-            metavar="N",
-            min=1,
-            help="max_connections of the server behind the pooler.",
-        ),
+        typer.Option("--max-connections", metavar="N", min=1, help="max_connections of the server behind the pooler."),
     ] = None,
     reserved: Annotated[
         int,
         typer.Option(
-            "--reserved",
-            metavar="N",
-            min=0,
-            help="Number of these connections that are reserved for superusers.",
+            "--reserved", metavar="N", min=0, help="Number of these connections that are reserved for superusers."
         ),
     ] = 3,
     kind: Annotated[
         PoolerName | None,
         typer.Option(
-            "--kind",
-            metavar="NAME",
-            help="The pooler, pgpool or pgbouncer (default: by the settings in the file).",
+            "--kind", metavar="NAME", help="The pooler, pgpool or pgbouncer (default: by the settings in the file)."
         ),
     ] = None,
 ) -> None:
@@ -125,14 +108,10 @@ def pooler(
     from plimsoll.sources.pooler.config import read_pooler_config
 
     if version is not None and not re.fullmatch(r"\d{1,4}(\.\d{1,4}){1,3}", version):
-        raise UsageError(
-            f"--version '{version}' is not a version number", "Write it as 4.1.3 or 1.21.0."
-        )
+        raise UsageError(f"--version '{version}' is not a version number", "Write it as 4.1.3 or 1.21.0.")
     found = read_pooler_config(config, kind=kind, version=version)
     room = ServerRoom(connection_max=max_connections, reserved=reserved)
-    findings = PoolerFindings(
-        config=found, causes=lint(found, catalog(), room), notes=unknown_of(found, room)
-    )
+    findings = PoolerFindings(config=found, causes=lint(found, catalog(), room), notes=unknown_of(found, room))
     output.write(findings)
     raise typer.Exit(1 if any(c.severity != "note" for c in findings.causes) else 0)
 
@@ -158,23 +137,14 @@ def terraform(
     """
     from plimsoll.app.infrastructure import check_files
 
-    found = check_files(
-        "terraform",
-        plans,
-        histories=history or (),
-        read_options=read_options,
-        progress=TERMINAL,
-    )
+    found = check_files("terraform", plans, histories=history or (), read_options=read_options, progress=TERMINAL)
     output.write(found)
     raise typer.Exit(_status(found.findings, fail_on))
 
 
 def cloudformation(
     templates: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="TEMPLATE...", help="Template in YAML or JSON; - reads standard input."
-        ),
+        list[Path], typer.Argument(metavar="TEMPLATE...", help="Template in YAML or JSON; - reads standard input.")
     ],
     *,
     read_options: ReadOptions,
@@ -214,10 +184,7 @@ def _parameters(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(
-                f"--parameter '{text}' is not NAME=VALUE",
-                "Write it as InstanceClass=db.r6g.large.",
-            )
+            raise UsageError(f"--parameter '{text}' is not NAME=VALUE", "Write it as InstanceClass=db.r6g.large.")
         found[name] = value
     return found
 

@@ -29,10 +29,7 @@ _CSV_ENDINGS = (".csv", ".csv.gz")
 
 Files = Annotated[
     list[str],
-    typer.Argument(
-        metavar="FILES TABLE",
-        help="Files or s3://BUCKET/KEY, plain or gzip, and the table at the end.",
-    ),
+    typer.Argument(metavar="FILES TABLE", help="Files or s3://BUCKET/KEY, plain or gzip, and the table at the end."),
 ]
 LoadDsn = Annotated[
     str | None,
@@ -56,10 +53,7 @@ PaceBy = Annotated[
     ),
 ]
 Workers = Annotated[
-    int,
-    typer.Option(
-        "--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections."
-    ),
+    int, typer.Option("--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections.")
 ]
 Truncate = Annotated[
     bool,
@@ -89,12 +83,7 @@ RowForm = Annotated[
     ),
 ]
 WithHeader = Annotated[
-    bool,
-    typer.Option(
-        "--with-header",
-        help="Skip the first line of each file.",
-        rich_help_panel=FORMAT_PANEL,
-    ),
+    bool, typer.Option("--with-header", help="Skip the first line of each file.", rich_help_panel=FORMAT_PANEL)
 ]
 Delimiter = Annotated[
     str | None,
@@ -117,10 +106,7 @@ Null = Annotated[
 Quote = Annotated[
     str | None,
     typer.Option(
-        "--quote",
-        metavar="CHARACTER",
-        help='Around values in csv (default: ").',
-        rich_help_panel=FORMAT_PANEL,
+        "--quote", metavar="CHARACTER", help='Around values in csv (default: ").', rich_help_panel=FORMAT_PANEL
     ),
 ]
 Encoding = Annotated[
@@ -182,9 +168,7 @@ def load(
     Exit status: 0 everything is loaded, 2 not everything, or bad input.
     """
     if len(files) < 2:
-        raise UsageError(
-            "a table is missing", "Write it after the files: plimsoll load a.csv orders."
-        )
+        raise UsageError("a table is missing", "Write it after the files: plimsoll load a.csv orders.")
     if dsn is None:
         raise UsageError("no server to load into was given", "Give --dsn, or set PLIMSOLL_DSN.")
     *names, table = files
@@ -217,9 +201,7 @@ def load(
     began_s = time.monotonic()
     with ended_like_ctrl_c(), progress_while(lambda: shown[0]() if shown else ""):
         done = load_files(
-            request,
-            watch=lambda pace, progress: shown.append(lambda: _line(pace, progress())),
-            progress=TERMINAL,
+            request, watch=lambda pace, progress: shown.append(lambda: _line(pace, progress())), progress=TERMINAL
         )
     print(summary(done, time.monotonic() - began_s))  # noqa: T201
 
@@ -285,9 +267,7 @@ def summary(done: "LoadProgress", elapsed_s: float) -> str:
 def _columns(text: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(","))
     if "" in names:
-        raise UsageError(
-            f"--columns '{text}' has an empty name", "Give names with commas between: id,name."
-        )
+        raise UsageError(f"--columns '{text}' has an empty name", "Give names with commas between: id,name.")
     return names
 
 
@@ -302,10 +282,6 @@ def _line(pace: "Pace", now: "LoadProgress") -> str:
     allowance = pace.allowance()
     total = f" of {format_bytes(now.total_bytes)}" if now.total_bytes else ""
     left_s = pace.time_to_finish_s()
-    left = (
-        ""
-        if left_s is None
-        else f", {format_duration(left_s)} left under the credits that are left"
-    )
+    left = "" if left_s is None else f", {format_duration(left_s)} left under the credits that are left"
     rate = format_bytes_per_s(allowance.bytes_per_s, 3)
     return f"{format_bytes(now.loaded_bytes)}{total}, {rate} allowed, {now.workers} working{left}"

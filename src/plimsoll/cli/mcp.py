@@ -50,8 +50,7 @@ def mcp(
         ),
     ] = None,
     timeout: Annotated[
-        str,
-        typer.Option("--timeout", metavar="TIME", help="Longest time of one call, for example 2m."),
+        str, typer.Option("--timeout", metavar="TIME", help="Longest time of one call, for example 2m.")
     ] = _DEFAULT_TIMEOUT,
 ) -> None:
     """

@@ -74,12 +74,7 @@ def plan_command(
 
 
 def check_command(
-    target: str,
-    flags: InstanceOptions,
-    read_options: ReadOptions,
-    *,
-    before: Instance,
-    after: Instance,
+    target: str, flags: InstanceOptions, read_options: ReadOptions, *, before: Instance, after: Instance
 ) -> str:
     """
     Return the command that compares the days around a step; empty if the target cannot be read again.
@@ -99,14 +94,8 @@ def check_command(
     several = {name: _SEVERAL[name] for name in ("match", "headers")}
     if is_live(target):
         parts = ["plimsoll", "compare", target, "--at", MOMENT, *_side("a", before, _BOUGHT)]
-        common = {
-            name: _INSTANCE_OPTIONS[name] for name in ("identifier", "instance_file", "engine")
-        }
-        parts += [
-            *_given(common, flags),
-            *_given(access, read_options),
-            *_repeated(several, read_options),
-        ]
+        common = {name: _INSTANCE_OPTIONS[name] for name in ("identifier", "instance_file", "engine")}
+        parts += [*_given(common, flags), *_given(access, read_options), *_repeated(several, read_options)]
         return command_line(parts)
     typed = [name for name in _BOUGHT if getattr(flags, name) is not None]
     parts = ["plimsoll", "compare", target, AFTER]
@@ -142,12 +131,7 @@ class PlanCommand(Struct, frozen=True, kw_only=True):
 
 
 def answerable_plan(
-    snapshot: Snapshot,
-    target: str,
-    flags: InstanceOptions,
-    read_options: ReadOptions,
-    *,
-    keeps_window: bool = True,
+    snapshot: Snapshot, target: str, flags: InstanceOptions, read_options: ReadOptions, *, keeps_window: bool = True
 ) -> PlanCommand | None:
     """
     Return the command that plans for a snapshot; None if the plan could not answer.
@@ -182,9 +166,7 @@ def plan_after(
     if snapshot.window_s is None:
         return None
     since, until = (format_time(moment) for moment in snapshot.window_s)
-    found = answerable_plan(
-        snapshot, target, flags, replace(read_options, last=None, since=since, until=until)
-    )
+    found = answerable_plan(snapshot, target, flags, replace(read_options, last=None, since=since, until=until))
     if found is None or shows_a_day(snapshot):
         return found
     return replace(found, command=f"{found.command} --allow {SHORT_WINDOW}")

@@ -50,12 +50,7 @@ def expand(command: Callable[..., None], **groups: OptionGroup) -> Callable[...,
     ]
     # Prefix the name of the group: two groups may have an option of the same name.
     shared = [
-        Parameter(
-            f"{group}_{name}",
-            Parameter.KEYWORD_ONLY,
-            annotation=option.annotation,
-            default=option.default,
-        )
+        Parameter(f"{group}_{name}", Parameter.KEYWORD_ONLY, annotation=option.annotation, default=option.default)
         for group, options in groups.items()
         for name, option in options.options.items()
     ]

@@ -18,19 +18,11 @@ WINDOW_PANEL = "Window"
 LIVE_PANEL = "Live targets"
 
 StorageKind = typer.Option(
-    "--storage",
-    metavar="TYPE",
-    help="Storage type: gp2, gp3, io1, io2 or standard.",
-    rich_help_panel=INSTANCE_PANEL,
+    "--storage", metavar="TYPE", help="Storage type: gp2, gp3, io1, io2 or standard.", rich_help_panel=INSTANCE_PANEL
 )
 Profile = Annotated[
     str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="Profile of the AWS configuration.",
-        rich_help_panel=LIVE_PANEL,
-    ),
+    typer.Option("--profile", metavar="NAME", help="Profile of the AWS configuration.", rich_help_panel=LIVE_PANEL),
 ]
 MaxApiCalls = Annotated[
     int,
@@ -64,34 +56,19 @@ INSTANCE = OptionGroup(
     InstanceOptions,
     {
         "identifier": _of_instance(
-            str,
-            "--identifier",
-            "NAME",
-            "Select one instance of a target that holds several, for example orders.",
+            str, "--identifier", "NAME", "Select one instance of a target that holds several, for example orders."
         ),
         "instance_file": _of_instance(
-            Path,
-            "--instance",
-            "FILE",
-            "Read class and storage from an answer of 'aws rds describe-db-instances'.",
+            Path, "--instance", "FILE", "Read class and storage from an answer of 'aws rds describe-db-instances'."
         ),
-        "db_class": _of_instance(
-            str, "--class", "CLASS", "Instance class, for example db.r5.2xlarge."
-        ),
-        "engine": _of_instance(
-            str, "--engine", "ENGINE", "Engine, for example postgres or oracle-ee."
-        ),
+        "db_class": _of_instance(str, "--class", "CLASS", "Instance class, for example db.r5.2xlarge."),
+        "engine": _of_instance(str, "--engine", "ENGINE", "Engine, for example postgres or oracle-ee."),
         "storage": SharedOption(Annotated[str | None, StorageKind]),
         "size_gib": _of_instance(float, "--size-gib", "GIB", "Allocated storage in GiB."),
         "iops": _of_instance(float, "--iops", "N", "Provisioned IOPS."),
-        "throughput_mibps": _of_instance(
-            float, "--throughput-mibps", "MIBPS", "Provisioned throughput in MiB/s."
-        ),
+        "throughput_mibps": _of_instance(float, "--throughput-mibps", "MIBPS", "Provisioned throughput in MiB/s."),
         "launched": _of_instance(
-            str,
-            "--launched",
-            "DATE",
-            "Launch date, for example 2019-06-01. An old instance may have legacy limits.",
+            str, "--launched", "DATE", "Launch date, for example 2019-06-01. An old instance may have legacy limits."
         ),
     },
 )
@@ -117,9 +94,7 @@ READ = OptionGroup(
             "TIME",
             "Length of the window, for example 3h or 14d (default for live targets: 24h; for plan: 14d).",
         ),
-        "since": _of_window(
-            str, "--from", "DATE", "Start of the window, for example 2026-11-20T08:00Z."
-        ),
+        "since": _of_window(str, "--from", "DATE", "Start of the window, for example 2026-11-20T08:00Z."),
         "until": _of_window(str, "--to", "DATE", "End of the window, exclusive (default: now)."),
         "counts": _of_window(
             list[Path],
@@ -131,10 +106,7 @@ READ = OptionGroup(
         "profile": SharedOption(Profile),
         "region": _of_live(str, "--region", "REGION", "AWS region, for example eu-central-1."),
         "role_arn": _of_live(
-            str,
-            "--role",
-            "ARN",
-            "AWS role to assume first, for example arn:aws:iam::123456789012:role/plimsoll.",
+            str, "--role", "ARN", "AWS role to assume first, for example arn:aws:iam::123456789012:role/plimsoll."
         ),
         "max_api_calls": SharedOption(MaxApiCalls, ReadOptions().max_api_calls),
         "match": _of_live(

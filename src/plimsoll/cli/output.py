@@ -55,12 +55,7 @@ class TextOrJson(StrEnum):
 
 Html = Annotated[
     Path | None,
-    typer.Option(
-        "--html",
-        metavar="FILE",
-        help="Also write the report as an HTML page.",
-        rich_help_panel=OUTPUT_PANEL,
-    ),
+    typer.Option("--html", metavar="FILE", help="Also write the report as an HTML page.", rich_help_panel=OUTPUT_PANEL),
 ]
 
 _Brief = Annotated[
@@ -234,9 +229,7 @@ def findings_output_options() -> OptionGroup:
 def brief_output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
     """Return the group of report options of a command that also has a brief report."""
     group = output_options(width_least)
-    return OptionGroup(
-        group.make, {**group.options, "is_brief": SharedOption(_Brief, default=False)}
-    )
+    return OptionGroup(group.make, {**group.options, "is_brief": SharedOption(_Brief, default=False)})
 
 
 def file_option(text: str) -> Any:
@@ -257,10 +250,7 @@ def width_option(least: int = _WIDTH_LEAST) -> Any:
 
 
 FormOfTwo = Annotated[
-    TextOrJson,
-    typer.Option(
-        "--format", metavar="FORM", help="Print text or json.", rich_help_panel=OUTPUT_PANEL
-    ),
+    TextOrJson, typer.Option("--format", metavar="FORM", help="Print text or json.", rich_help_panel=OUTPUT_PANEL)
 ]
 
 
@@ -283,9 +273,7 @@ def check_writable(*files: Path | None) -> None:
             )
 
 
-def check_ending(
-    file: Path | None, writes: str, endings: Sequence[str], *, hint: str | None = None
-) -> None:
+def check_ending(file: Path | None, writes: str, endings: Sequence[str], *, hint: str | None = None) -> None:
     """
     Refuse a name whose ending names another kind of file than the one that is written.
 
@@ -380,8 +368,7 @@ def _checked_output(**given: object) -> Output:
     )
     if output.is_brief and output.form != Format.TEXT:
         raise UsageError(
-            f"--brief prints text, not {output.form.value}",
-            "Leave out --brief, or --format and the ending of -o.",
+            f"--brief prints text, not {output.form.value}", "Leave out --brief, or --format and the ending of -o."
         )
     check_page(output.html)
     check_writable(output.file)

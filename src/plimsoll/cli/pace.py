@@ -42,11 +42,7 @@ PaceDsn = Annotated[
 
 
 def _terms(reserve: int, finish_within: str | None) -> PaceTerms:
-    deadline_s = (
-        None
-        if finish_within is None
-        else time.time() + seconds_of(finish_within, "--finish-within")
-    )
+    deadline_s = None if finish_within is None else time.time() + seconds_of(finish_within, "--finish-within")
     return check_terms(PaceTerms(reserve_ratio=reserve / 100, deadline_s=deadline_s))
 
 
@@ -112,10 +108,7 @@ def pace(
     output: Output,
     dsn: PaceDsn = None,
     is_pipe: Annotated[
-        bool,
-        typer.Option(
-            "--cat", help="Copy standard input to standard output at that rate, unchanged."
-        ),
+        bool, typer.Option("--cat", help="Copy standard input to standard output at that rate, unchanged.")
     ] = False,
     listen: Annotated[
         str | None,
@@ -128,9 +121,7 @@ def pace(
     ] = None,
     deny: Annotated[
         list[str] | None,
-        typer.Option(
-            "--deny", metavar="APP", help="With --listen: answer this app with 417. Repeatable."
-        ),
+        typer.Option("--deny", metavar="APP", help="With --listen: answer this app with 417. Repeatable."),
     ] = None,
 ) -> None:
     """
@@ -160,12 +151,7 @@ def pace(
 
 def _refuse_report(way: str, output: Output) -> None:
     """Refuse options of a report where none is made."""
-    given = {
-        "--format": output.format_given,
-        "-o": output.file,
-        "--html": output.html,
-        "--width": output.width,
-    }
+    given = {"--format": output.format_given, "-o": output.file, "--html": output.html, "--width": output.width}
     names = [name for name, value in given.items() if value is not None]
     if names:
         raise UsageError(
@@ -181,13 +167,9 @@ def address_of(text: str) -> tuple[str, int]:
     Raises:
         UsageError: not an address.
     """
-    found = re.fullmatch(
-        r"(?:(?P<host>[\w.-]+|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})", text.strip()
-    )
+    found = re.fullmatch(r"(?:(?P<host>[\w.-]+|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})", text.strip())
     if found is None or int(found["port"]) > 65_535:
-        raise UsageError(
-            f"--listen '{text}' is not an address", f"Write it as {PORT} or {LOOPBACK}:{PORT}."
-        )
+        raise UsageError(f"--listen '{text}' is not an address", f"Write it as {PORT} or {LOOPBACK}:{PORT}.")
     return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
 
 
@@ -222,9 +204,7 @@ def _cat(target: PaceTarget, terms: PaceTerms) -> None:
 
     if sys.stdin is None:
         # Its number may be that of another file by now.
-        raise UsageError(
-            "standard input is closed", "Send the batch through a pipe to plimsoll pace --cat."
-        )
+        raise UsageError("standard input is closed", "Send the batch through a pipe to plimsoll pace --cat.")
     with ended_like_ctrl_c():
         found, _ = named_pace(target, terms, TERMINAL)
         with found, progress_while(lambda: _line(found)):
@@ -234,9 +214,7 @@ def _cat(target: PaceTarget, terms: PaceTerms) -> None:
                 if error.errno in (errno.EPIPE, errno.ECONNRESET):
                     raise ReaderGone("the reader of standard output has gone") from error
                 reason = (error.strerror or str(error)).lower()
-                raise OutputError(
-                    f"unable to copy standard input: {reason}", "Check both ends of the pipe."
-                ) from error
+                raise OutputError(f"unable to copy standard input: {reason}", "Check both ends of the pipe.") from error
         if sys.stderr.isatty():
             sys.stderr.write(f"{format_bytes(copied)} copied\n")
 

@@ -17,9 +17,7 @@ from plimsoll.model.shell import command_line
 from plimsoll.reports.render.origin import PageOrigin
 
 _HIDDEN = "***"
-_BEGIN = re.compile(
-    r"(?:--[\w-]+=)?(?:(?:prom:)?(?:https?|postgres(?:ql)?|pgbouncer|pgpool)://)?", re.IGNORECASE
-)
+_BEGIN = re.compile(r"(?:--[\w-]+=)?(?:(?:prom:)?(?:https?|postgres(?:ql)?|pgbouncer|pgpool)://)?", re.IGNORECASE)
 # `password=…` of a connection string or of a query: quoted, or up to the next space or `&`.
 _NAMED = re.compile(
     r"([\w-]*(?:pass|pwd|secret|token|signature|credential|apikey|api_key)[\w-]*\s*=\s*)"
@@ -57,10 +55,7 @@ def _header(text: str) -> str:
 
 def _word(word: str) -> str:
     word = _NAMED.sub(
-        lambda found: (
-            found[0] if found[1].rstrip("= ").lower() in _FILES else f"{found[1]}{_HIDDEN}"
-        ),
-        word,
+        lambda found: found[0] if found[1].rstrip("= ").lower() in _FILES else f"{found[1]}{_HIDDEN}", word
     )
     before, at, after = word.rpartition("@")
     if not at:

@@ -33,11 +33,7 @@ Services = Annotated[
 Containers = Annotated[
     int,
     typer.Option(
-        "--containers",
-        metavar="N",
-        min=1,
-        help="Containers of each service.",
-        rich_help_panel=_SERVICES_PANEL,
+        "--containers", metavar="N", min=1, help="Containers of each service.", rich_help_panel=_SERVICES_PANEL
     ),
 ]
 Pool = Annotated[
@@ -73,21 +69,12 @@ Dsn = Annotated[
 ]
 Duration = Annotated[
     str,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help="Watch the load of --dsn for this long.",
-        rich_help_panel=_SERVER_PANEL,
-    ),
+    typer.Option("--for", metavar="TIME", help="Watch the load of --dsn for this long.", rich_help_panel=_SERVER_PANEL),
 ]
 MaxConnections = Annotated[
     int | None,
     typer.Option(
-        "--max-connections",
-        metavar="N",
-        min=1,
-        help="max_connections of the server.",
-        rich_help_panel=_SERVER_PANEL,
+        "--max-connections", metavar="N", min=1, help="max_connections of the server.", rich_help_panel=_SERVER_PANEL
     ),
 ]
 Reserved = Annotated[
@@ -103,22 +90,11 @@ Reserved = Annotated[
 Others = Annotated[
     int,
     typer.Option(
-        "--others",
-        metavar="N",
-        min=0,
-        help="Connections of all other clients.",
-        rich_help_panel=_SERVER_PANEL,
+        "--others", metavar="N", min=0, help="Connections of all other clients.", rich_help_panel=_SERVER_PANEL
     ),
 ]
 Vcpus = Annotated[
-    int | None,
-    typer.Option(
-        "--vcpus",
-        metavar="N",
-        min=1,
-        help="vCPUs of the server.",
-        rich_help_panel=_SERVER_PANEL,
-    ),
+    int | None, typer.Option("--vcpus", metavar="N", min=1, help="vCPUs of the server.", rich_help_panel=_SERVER_PANEL)
 ]
 DbClass = Annotated[
     str | None,
@@ -134,8 +110,7 @@ Points = Annotated[
     typer.Option(
         "--point",
         metavar="N:TPS",
-        help="Measured transactions per second at N busy sessions, for example from pgbench -c N. "
-        "Repeatable.",
+        help="Measured transactions per second at N busy sessions, for example from pgbench -c N. Repeatable.",
         rich_help_panel=_SERVER_PANEL,
     ),
 ]
@@ -175,11 +150,7 @@ def pool_size(
     asked = _services(services, containers, pool, service or [])
     points = tuple(_point(text) for text in point or ())
     room = _of_server(dsn, duration, points) if dsn else _room(points)
-    given = {
-        "connection_max": max_connections,
-        "reserved": reserved,
-        "vcpu_count": vcpus or _vcpus(db_class),
-    }
+    given = {"connection_max": max_connections, "reserved": reserved, "vcpu_count": vcpus or _vcpus(db_class)}
     room = replace(room, others=others, **{k: v for k, v in given.items() if v is not None})
     sizing = size_pools(asked, room)
     is_named = any(value is not None for value in (dsn, max_connections, vcpus, db_class, point))
@@ -198,27 +169,19 @@ def pool_size(
 def _services(count: int, containers: int, pool: int, named: list[str]) -> tuple[Service, ...]:
     if count > 10_000 or len(named) > 10_000:
         raise UsageError("more than 10,000 services were given", "Give those of one server only.")
-    found = [
-        Service(name=f"service {n}", containers=containers, pool=pool) for n in range(1, count + 1)
-    ]
+    found = [Service(name=f"service {n}", containers=containers, pool=pool) for n in range(1, count + 1)]
     if count == 1:
         found = [replace(found[0], name="the service")]
     for text in named:
         match = _SERVICE.fullmatch(text)
         if match is None or not int(match["containers"]) or not int(match["pool"]):
             raise UsageError(
-                f"service '{text}' is not NAME=CxP",
-                "Write orders=4x20 for 4 containers with pools of 20.",
+                f"service '{text}' is not NAME=CxP", "Write orders=4x20 for 4 containers with pools of 20."
             )
-        found.append(
-            Service(
-                name=match["name"], containers=int(match["containers"]), pool=int(match["pool"])
-            )
-        )
+        found.append(Service(name=match["name"], containers=int(match["containers"]), pool=int(match["pool"])))
     if not found:
         raise UsageError(
-            "no service was given",
-            "Give --services 12 --containers 4 --pool 20, or --service orders=4x20 for each.",
+            "no service was given", "Give --services 12 --containers 4 --pool 20, or --service orders=4x20 for each."
         )
     return tuple(found)
 
@@ -227,8 +190,7 @@ def _point(text: str) -> LoadPoint:
     match = _POINT.fullmatch(text)
     if match is None or not float(match["busy"]) or not float(match["per_s"]):
         raise UsageError(
-            f"point '{text}' is not N:TPS",
-            "Write 8:2100 for 2,100 transactions per second at 8 sessions.",
+            f"point '{text}' is not N:TPS", "Write 8:2100 for 2,100 transactions per second at 8 sessions."
         )
     return LoadPoint(busy=float(match["busy"]), per_s=float(match["per_s"]))
 

@@ -39,9 +39,7 @@ def register(app: typer.Typer) -> None:
 
 @_app.command("show")
 def show(
-    region: Annotated[
-        str, typer.Option("--region", metavar="REGION", help="AWS region.")
-    ] = "us-east-1",
+    region: Annotated[str, typer.Option("--region", metavar="REGION", help="AWS region.")] = "us-east-1",
     db_class: Annotated[
         str | None,
         typer.Option(
@@ -51,8 +49,7 @@ def show(
         ),
     ] = None,
     engine: Annotated[
-        str,
-        typer.Option("--engine", metavar="ENGINE", help="Engine, for example mysql or oracle-se2."),
+        str, typer.Option("--engine", metavar="ENGINE", help="Engine, for example mysql or oracle-se2.")
     ] = "postgres",
     prices: Annotated[
         Path | None,
@@ -99,16 +96,9 @@ def show(
 @_app.command("refresh")
 def refresh(
     region: Annotated[
-        str,
-        typer.Option(
-            "--region",
-            metavar="REGION",
-            help="Region whose prices to read, for example eu-central-1.",
-        ),
+        str, typer.Option("--region", metavar="REGION", help="Region whose prices to read, for example eu-central-1.")
     ],
-    output: Annotated[
-        Path, file_option("Write the offer file here. A name with the ending .gz is compressed.")
-    ],
+    output: Annotated[Path, file_option("Write the offer file here. A name with the ending .gz is compressed.")],
     profile: Profile = None,
     max_api_calls: MaxApiCalls = 1000,
 ) -> None:
@@ -125,12 +115,7 @@ def refresh(
     from plimsoll.sources.aws.price_list import endpoint_of, offer_of
     from plimsoll.sources.prices.offer_file import price_list_of
 
-    account = open_account(
-        profile=profile,
-        region=endpoint_of(region),
-        max_api_calls=max_api_calls,
-        now_s=time.time,
-    )
+    account = open_account(profile=profile, region=endpoint_of(region), max_api_calls=max_api_calls, now_s=time.time)
     try:
         offer = offer_of(account, region)
     finally:
@@ -146,9 +131,7 @@ def _classes(catalog: "Catalog", engine: str) -> tuple[str, ...]:
     return tuple(name for name in catalog.classes() if engine in catalog.regions_of(name))
 
 
-def _class_rows(
-    book: PriceBook, names: tuple[str, ...], engine: str
-) -> tuple[list[tuple[str, ...]], list[str]]:
+def _class_rows(book: PriceBook, names: tuple[str, ...], engine: str) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return a row for each class and licence that has a price, and the classes that have none."""
     rows, unknown = [], []
     for name in names:

@@ -41,11 +41,7 @@ def toast(
     ],
     table: Annotated[
         str | None,
-        typer.Option(
-            "--table",
-            metavar="NAME",
-            help="Also measure on a scratch copy of up to 20 rows of this table.",
-        ),
+        typer.Option("--table", metavar="NAME", help="Also measure on a scratch copy of up to 20 rows of this table."),
     ] = None,
     decode: Annotated[
         str | None,

@@ -60,19 +60,13 @@ SampleShare = Annotated[
 FinishWithin = Annotated[
     str | None,
     typer.Option(
-        "--finish-within",
-        metavar="TIME",
-        help="Find the cheapest class that finishes in this time, for example 1h.",
+        "--finish-within", metavar="TIME", help="Find the cheapest class that finishes in this time, for example 1h."
     ),
 ]
 Reserve = Annotated[
     int,
     typer.Option(
-        "--reserve",
-        metavar="PERCENT",
-        min=0,
-        max=99,
-        help="Credits that the load will leave in every bucket, 0 to 99.",
+        "--reserve", metavar="PERCENT", min=0, max=99, help="Credits that the load will leave in every bucket, 0 to 99."
     ),
 ]
 OfferFile = Annotated[
@@ -128,17 +122,13 @@ def rehearse(
     Exit status: 0 it finishes in time, or no time was given; 1 it does not; 2 unknown or bad input.
     """
     if len(files) < 2:
-        raise UsageError(
-            "a table is missing", "Write it after the files: plimsoll rehearse a.csv orders."
-        )
+        raise UsageError("a table is missing", "Write it after the files: plimsoll rehearse a.csv orders.")
     if dsn is None:
         raise UsageError("no server to rehearse on was given", "Give --dsn, or set PLIMSOLL_DSN.")
     if is_json and output.form is not Format.JSON:
         if output.format_given is not None:
             raise UsageError("--json and --format differ", "Leave one of them out.")
-        output = Output(
-            format_given=Format.JSON, file=output.file, html=output.html, width=output.width
-        )
+        output = Output(format_given=Format.JSON, file=output.file, html=output.html, width=output.width)
     *names, table = files
     from plimsoll.app.rehearse import RehearsalRequest
     from plimsoll.app.rehearse import rehearse as run
@@ -162,9 +152,7 @@ def rehearse(
         instance=flags,
         read_options=read_options,
         reserve_ratio=reserve / 100,
-        finish_within_s=(
-            None if finish_within is None else seconds_of(finish_within, "--finish-within")
-        ),
+        finish_within_s=(None if finish_within is None else seconds_of(finish_within, "--finish-within")),
         workers_max=workers,
         prices=prices,
     )

@@ -76,10 +76,7 @@ class _Output(io.FileIO):
     def _fail(self, error: OSError) -> None:
         if error.errno in (errno.EPIPE, errno.ECONNRESET):
             raise ReaderGone("the reader of standard output has gone") from error
-        if error.errno == errno.EBADF:
-            reason = "it is closed"
-        else:
-            reason = (error.strerror or str(error)).lower()
+        reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()
         raise OutputError(
             f"unable to write to standard output: {reason}",
             "Redirect it to a file on a disk with free space, or to a program that reads it.",

@@ -15,14 +15,7 @@ from plimsoll.app.moments import seconds_of
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.option_groups import expand
-from plimsoll.cli.output import (
-    OUTPUT_PANEL,
-    WIDTH_OF_PAIRS,
-    Output,
-    check_picture,
-    output_options,
-    say_written,
-)
+from plimsoll.cli.output import OUTPUT_PANEL, WIDTH_OF_PAIRS, Output, check_picture, output_options, say_written
 from plimsoll.errors import UsageError
 from plimsoll.lab.sweep.plan import DEPTH, DEPTH_MAX, FOR_EACH_S, SIZES_BYTES, SweepPlan
 from plimsoll.model.sweep import Direction, Sweep, SweepReport
@@ -31,11 +24,7 @@ _BOUNDS_PANEL = "Bounds"
 
 OfPath = Annotated[
     Path | None,
-    typer.Option(
-        "--path",
-        metavar="PATH",
-        help="Measure this disk with fio: a folder on it, or a large file.",
-    ),
+    typer.Option("--path", metavar="PATH", help="Measure this disk with fio: a folder on it, or a large file."),
 ]
 OfServer = Annotated[
     str | None,
@@ -49,18 +38,12 @@ OfServer = Annotated[
     ),
 ]
 OfTable = Annotated[
-    str | None,
-    typer.Option(
-        "--table", metavar="NAME", help="With --dsn: read this table (default: the largest)."
-    ),
+    str | None, typer.Option("--table", metavar="NAME", help="With --dsn: read this table (default: the largest).")
 ]
 MaxBytes = Annotated[
     str,
     typer.Option(
-        "--max-bytes",
-        metavar="SIZE",
-        help="Read and write at most this much in total.",
-        rich_help_panel=_BOUNDS_PANEL,
+        "--max-bytes", metavar="SIZE", help="Read and write at most this much in total.", rich_help_panel=_BOUNDS_PANEL
     ),
 ]
 Depth = Annotated[
@@ -85,28 +68,16 @@ AllowWrites = Annotated[
 ForEach = Annotated[
     str,
     typer.Option(
-        "--for-each",
-        metavar="TIME",
-        help="Measure each I/O size for this long.",
-        rich_help_panel=_BOUNDS_PANEL,
+        "--for-each", metavar="TIME", help="Measure each I/O size for this long.", rich_help_panel=_BOUNDS_PANEL
     ),
 ]
 Sizes = Annotated[
     str | None,
-    typer.Option(
-        "--sizes",
-        metavar="LIST",
-        help="I/O sizes, for example 8KiB,64KiB,1MiB (default: 4 KiB to 1 MiB).",
-    ),
+    typer.Option("--sizes", metavar="LIST", help="I/O sizes, for example 8KiB,64KiB,1MiB (default: 4 KiB to 1 MiB)."),
 ]
 Png = Annotated[
     Path | None,
-    typer.Option(
-        "--png",
-        metavar="FILE",
-        help="Also draw the chart, as .png or .svg.",
-        rich_help_panel=OUTPUT_PANEL,
-    ),
+    typer.Option("--png", metavar="FILE", help="Also draw the chart, as .png or .svg.", rich_help_panel=OUTPUT_PANEL),
 ]
 
 
@@ -182,12 +153,7 @@ def _of_server(dsn: str, plan: SweepPlan, table: str | None, *, allow_writes: bo
         probe.close()
     server = SweepServer(dsn, lambda text: without_password(text, dsn))
     return sweep_database(
-        server,
-        plan,
-        place=place,
-        allow_writes=allow_writes,
-        table=table,
-        show_progress=print_progress,
+        server, plan, place=place, allow_writes=allow_writes, table=table, show_progress=print_progress
     )
 
 

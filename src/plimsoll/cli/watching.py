@@ -90,9 +90,7 @@ def _progress(seconds: float) -> Callable[[float], None]:
         until_s = time.monotonic() + wanted_s
         while (left_s := until_s - time.monotonic()) > 0:
             elapsed_s = min(time.monotonic() - began_s, seconds)
-            sys.stderr.write(
-                f"\r\033[Kwatched {elapsed_s:.0f} of {seconds:.0f} s; Ctrl-C ends early and reports"
-            )
+            sys.stderr.write(f"\r\033[Kwatched {elapsed_s:.0f} of {seconds:.0f} s; Ctrl-C ends early and reports")
             sys.stderr.flush()
             time.sleep(min(left_s, _SHOWN_EVERY_S))
 

@@ -19,14 +19,7 @@ from plimsoll.model.diagnosis import BucketFit
 from plimsoll.model.family import BALANCES, FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import BoolArray, FloatArray, IntArray, Series
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_clock,
-    format_duration,
-    format_ops_per_s,
-    number,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_clock, format_duration, format_ops_per_s, number
 
 # Balances are published rounded; within two percent of full or empty the clamp may be at work.
 CLAMP_RATIO = 0.02
@@ -107,9 +100,7 @@ def _fit(family: Family, series: Series, rate: FloatArray, frame: Frame) -> Buck
         grant_s=tuple(grants),
         grant_clock=clock,
     )
-    return BucketFit(
-        **{f: getattr(fit, f) for f in fit.__struct_fields__ if f != "text"}, text=_sentence(fit)
-    )
+    return BucketFit(**{f: getattr(fit, f) for f in fit.__struct_fields__ if f != "text"}, text=_sentence(fit))
 
 
 def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings | None, list[int]]:
@@ -148,10 +139,7 @@ def _readings(series: Series, rate: FloatArray, frame: Frame) -> tuple[_Readings
     if keep.sum() < READINGS_MIN:
         return None, moments
     middle = (starts + ends) / 2
-    return (
-        _Readings(middle[keep], balance[keep], served[keep], stretch[keep].astype(float)),
-        moments,
-    )
+    return (_Readings(middle[keep], balance[keep], served[keep], stretch[keep].astype(float)), moments)
 
 
 def _is_unclamped(balance: FloatArray) -> BoolArray:
@@ -211,9 +199,7 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
     if beta[1] >= 0:
         return None
     power = float(np.sum(weight * residual**2) / max(weight.sum() - 2 - groups.size, 1))
-    related = float(
-        np.clip(np.sum(residual[1:] * residual[:-1]) / max(np.sum(residual**2), 1e-12), 0, 0.9)
-    )
+    related = float(np.clip(np.sum(residual[1:] * residual[:-1]) / max(np.sum(residual**2), 1e-12), 0, 0.9))
     # Neighbouring residuals are alike, so the readings count as fewer (first-order
     # autocorrelation).
     inflate = (1 + related) / (1 - related) * ERROR_INFLATION**2
@@ -228,9 +214,7 @@ def _regress(readings: _Readings) -> tuple[float, float, float, float, float] | 
     return baseline, abs(baseline) * relative, capacity, capacity_se, float(np.sqrt(power))
 
 
-def _centred(
-    columns: FloatArray, y: FloatArray, index: IntArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _centred(columns: FloatArray, y: FloatArray, index: IntArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return columns and target minus their weighted mean in each stretch, because each has its own b0."""
     total = np.maximum(np.bincount(index, weights=weight), 1e-12)
     x_c = np.empty_like(columns)

@@ -7,14 +7,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
-from plimsoll.diagnosis.epochs import (
-    Epoch,
-    Loading,
-    epochs_of,
-    loadings_of,
-    missing_before_changes,
-    with_contexts,
-)
+from plimsoll.diagnosis.epochs import Epoch, Loading, epochs_of, loadings_of, missing_before_changes, with_contexts
 from plimsoll.diagnosis.findings import NOTHING_BOUND, findings_of
 from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
@@ -104,9 +97,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     )
     time_at = guarded(
         "limits with the same number",
-        lambda: with_lookalikes(
-            _time_at(intervals), intervals, snapshot.instance, ceilings, catalog
-        ),
+        lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog),
         _time_at(intervals),
     )
     frame_now = judged.frame
@@ -127,9 +118,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
         note=snapshot.note,
         verdict=_verdict(time_at, resources, frame_now, missing, waits=bool(waiting)),
         binding=time_at[0] if time_at else None,
-        next_ceiling=guarded(
-            "the next ceiling", lambda: next_ceiling_of(time_at, intervals, ceilings), None
-        ),
+        next_ceiling=guarded("the next ceiling", lambda: next_ceiling_of(time_at, intervals, ceilings), None),
         intervals=intervals,
         time_at=time_at,
         resources=resources,
@@ -170,9 +159,7 @@ def _changes(
         hides=VERDICT,
     )
     loadings = guarded(
-        "loading after a restore",
-        lambda: loadings_of(snapshot.annotations, snapshot.instance, ceilings),
-        (),
+        "loading after a restore", lambda: loadings_of(snapshot.annotations, snapshot.instance, ceilings), ()
     )
     return epochs, loadings
 
@@ -190,9 +177,7 @@ def _gaps(
     return guarded(
         "what is missing in the input",
         lambda: (
-            *missing_of(
-                recent, judged.frame, judged.congestion, ceilings, unknown_class=unknown_class
-            ),
+            *missing_of(recent, judged.frame, judged.congestion, ceilings, unknown_class=unknown_class),
             *missing_before_changes(snapshot.annotations, _window(snapshot, frame)),
             *not_covered(snapshot, _measured_s(frame)),
             *_newer(snapshot.instance, catalog, unknown_class),
@@ -240,20 +225,12 @@ def _with_open_gaps(
 
 
 def _waiting_causes(
-    waiting: tuple[UnexplainedWaiting, ...],
-    frame: Frame | None,
-    snapshot: Snapshot,
-    ceilings: tuple[Ceiling, ...],
+    waiting: tuple[UnexplainedWaiting, ...], frame: Frame | None, snapshot: Snapshot, ceilings: tuple[Ceiling, ...]
 ) -> tuple[WaitingCause, ...]:
     if not waiting or frame is None:
         return ()
     find = partial(
-        causes_of,
-        waiting,
-        frame,
-        instance=snapshot.instance,
-        ceilings=ceilings,
-        annotations=snapshot.annotations,
+        causes_of, waiting, frame, instance=snapshot.instance, ceilings=ceilings, annotations=snapshot.annotations
     )
     return guarded("possible causes of the waiting", find, ())
 
@@ -334,9 +311,7 @@ def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
     groups: dict[tuple[object, ...], list[Interval]] = {}
     for i in intervals:
         # A level is rounded to be a key; a byte per second is far below its error.
-        key = (
-            (i.ceiling.family, i.ceiling.phase, i.ceiling.value) if i.ceiling else (round(i.level),)
-        )
+        key = (i.ceiling.family, i.ceiling.phase, i.ceiling.value) if i.ceiling else (round(i.level),)
         groups.setdefault((i.dimension, *key), []).append(i)
     found = [
         CeilingTime(

@@ -25,9 +25,7 @@ LAZY_S = 86_400
 BEFORE_CHANGE = "before"
 LOADING = ("lazy loading", "loading of the standby")
 LOADING_CODE = "StorageLazyLoading"
-LOADING_MOVES = (
-    "Read every table once, with pg_prewarm or a full scan, before judging the storage.",
-)
+LOADING_MOVES = ("Read every table once, with pg_prewarm or a full scan, before judging the storage.",)
 # Words of the event that ends an optimisation.
 _ENDINGS = ("finish", "complet")
 
@@ -84,14 +82,11 @@ def _changes(annotations: tuple[Annotation, ...], window_s: tuple[int, int]) -> 
     return [
         a
         for a in annotations
-        if a.kind in (EventKind.CLASS_CHANGE, EventKind.STORAGE_CHANGE)
-        and window_s[0] < a.time_s < window_s[1]
+        if a.kind in (EventKind.CLASS_CHANGE, EventKind.STORAGE_CHANGE) and window_s[0] < a.time_s < window_s[1]
     ]
 
 
-def missing_before_changes(
-    annotations: tuple[Annotation, ...], window_s: tuple[int, int]
-) -> tuple[Missing, ...]:
+def missing_before_changes(annotations: tuple[Annotation, ...], window_s: tuple[int, int]) -> tuple[Missing, ...]:
     """Return a gap for the time before each kind of change, with its remedy."""
     found = []
     for kind, what, flags in (
@@ -125,11 +120,7 @@ def loadings_of(
     }
     lasts_s = _loading_s(instance, ceilings)
     return tuple(
-        Loading(
-            start_s=a.time_s,
-            end_s=a.time_s + lasts_s,
-            label=f"{labels[a.kind]} {format_clock(a.time_s)} UTC",
-        )
+        Loading(start_s=a.time_s, end_s=a.time_s + lasts_s, label=f"{labels[a.kind]} {format_clock(a.time_s)} UTC")
         for a in annotations
         if a.kind in labels
     )
@@ -138,9 +129,7 @@ def loadings_of(
 def _loading_s(instance: Instance, ceilings: tuple[Ceiling, ...]) -> int:
     size = instance.storage.size_gib
     rates = [
-        c.value
-        for c in ceilings
-        if c.dimension is Dimension.THROUGHPUT and c.phase in (Phase.BASELINE, Phase.FIXED)
+        c.value for c in ceilings if c.dimension is Dimension.THROUGHPUT and c.phase in (Phase.BASELINE, Phase.FIXED)
     ]
     if size is None or not rates:
         return LAZY_S
@@ -156,8 +145,7 @@ def with_contexts(
 ) -> tuple[Interval, ...]:
     """Return the intervals with their context: the event at that time, or why limits are unknown."""
     return tuple(
-        replace(i, context=_event_at(i, loadings, annotations) or _unknown_limits_at(i, epochs))
-        for i in intervals
+        replace(i, context=_event_at(i, loadings, annotations) or _unknown_limits_at(i, epochs)) for i in intervals
     )
 
 
@@ -168,16 +156,12 @@ def _unknown_limits_at(interval: Interval, epochs: tuple[Epoch, ...]) -> str:
     return next((e.unknown for e in epochs if e.start_s <= interval.start_s < e.end_s), "")
 
 
-def _event_at(
-    interval: Interval, loadings: tuple[Loading, ...], annotations: tuple[Annotation, ...]
-) -> str:
+def _event_at(interval: Interval, loadings: tuple[Loading, ...], annotations: tuple[Annotation, ...]) -> str:
     for loading in loadings:
         if loading.start_s <= interval.start_s < loading.end_s:
             return loading.label
     optimising = [
-        a
-        for a in annotations
-        if a.kind is EventKind.OPTIMISATION and a.time_s <= interval.start_s < a.time_s + LAZY_S
+        a for a in annotations if a.kind is EventKind.OPTIMISATION and a.time_s <= interval.start_s < a.time_s + LAZY_S
     ]
     # RDS reports the end of an optimisation as an event of the same kind.
     if optimising and not any(word in optimising[-1].text.lower() for word in _ENDINGS):

@@ -13,14 +13,7 @@ from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling, 
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.contained import guarded
-from plimsoll.model.diagnosis import (
-    CeilingTime,
-    Finding,
-    Forecast,
-    Interval,
-    Resource,
-    Verdict,
-)
+from plimsoll.model.diagnosis import CeilingTime, Finding, Forecast, Interval, Resource, Verdict
 from plimsoll.model.family import FAMILIES, INSTANCE_FAMILIES, RATE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
@@ -52,10 +45,7 @@ def findings_of(
     """
     near = [r for r in resources if r.verdict == Verdict.NEAR]
     parts: tuple[tuple[str, Callable[[], list[Finding]]], ...] = (
-        *(
-            ("a limit", lambda t=t: [_bound(instance, t, intervals, ceilings, measured_s, step_s)])
-            for t in time_at
-        ),
+        *(("a limit", lambda t=t: [_bound(instance, t, intervals, ceilings, measured_s, step_s)]) for t in time_at),
         ("no limit", lambda: [] if time_at or is_open else _nothing_bound(resources, measured_s)),
         *((r.name, lambda r=r: [_near(r)]) for r in near),
         ("what runs out", lambda: _running_out(forecasts)),
@@ -68,11 +58,7 @@ def findings_of(
 
 def _running_out(forecasts: tuple[Forecast, ...]) -> list[Finding]:
     return [
-        Finding(
-            code=FAMILIES[f.family].exhausted_code or FAMILIES[f.family].code,
-            severity="warning",
-            title=f.text,
-        )
+        Finding(code=FAMILIES[f.family].exhausted_code or FAMILIES[f.family].code, severity="warning", title=f.text)
         for f in forecasts
         # Judgement: within six hours the person on duty can act. Forecasts further ahead are off by
         # hours (forecast.py).
@@ -104,8 +90,7 @@ def _bound(
             code=LOADING_CODE if is_loading else FAMILIES[Family.UNKNOWN].code,
             severity="critical",
             title=(
-                f"{who} stayed at {rate} {spell}, first at {format_clock(first)}: "
-                f"{_unknown_text(at.dimension)}{tail}"
+                f"{who} stayed at {rate} {spell}, first at {format_clock(first)}: {_unknown_text(at.dimension)}{tail}"
             ),
             text=_joined(_unknown_meaning(instance, context, at, mine), _fine_text(mine, step_s)),
             moves=LOADING_MOVES if is_loading else _unknown_moves(instance, context, at),
@@ -116,10 +101,7 @@ def _bound(
     return Finding(
         code=code,
         severity="critical",
-        title=(
-            f"{who} stayed at {rate}, at its {describe(at.ceiling)}, {spell}, "
-            f"first at {format_clock(first)}{tail}"
-        ),
+        title=(f"{who} stayed at {rate}, at its {describe(at.ceiling)}, {spell}, first at {format_clock(first)}{tail}"),
         text=_joined(_meaning(at.ceiling), _fine_text(mine, step_s)),
         moves=_moves(at.ceiling, ceilings),
     )
@@ -127,9 +109,7 @@ def _bound(
 
 def _is_exhausted(intervals: list[Interval]) -> bool:
     """Return whether the balance was measured at zero, or was zero by the arithmetic of credits."""
-    return any(
-        e.kind in {"balance", "credits"} and e.weight > 0 for i in intervals for e in i.evidence
-    )
+    return any(e.kind in {"balance", "credits"} and e.weight > 0 for i in intervals for e in i.evidence)
 
 
 def _name(instance: Instance) -> str:
@@ -153,9 +133,7 @@ def _fine_text(intervals: list[Interval], usual_step_s: int) -> str:
     if any(i.step_s >= usual_step_s for i in intervals):
         return ""
     step_s = min(i.step_s for i in intervals)
-    return (
-        f"Only the samples of {step_s} s show it; means of {format_duration(usual_step_s)} hide it."
-    )
+    return f"Only the samples of {step_s} s show it; means of {format_duration(usual_step_s)} hide it."
 
 
 def _joined(*sentences: str) -> str:
@@ -175,9 +153,7 @@ def _pending(instance: Instance) -> list[Finding]:
     ]
 
 
-def _unknown_meaning(
-    instance: Instance, context: str, at: CeilingTime, mine: list[Interval]
-) -> str:
+def _unknown_meaning(instance: Instance, context: str, at: CeilingTime, mine: list[Interval]) -> str:
     if context.startswith(LOADING):
         return (
             "In these hours storage loads its blocks from S3. AWS documents no rate for this, so the "
@@ -212,9 +188,7 @@ def _unknown_meaning(
 
 def _unknown_moves(instance: Instance, context: str, at: CeilingTime) -> tuple[str, ...]:
     if context.startswith(BEFORE_CHANGE):
-        return (
-            "Diagnose the time before the change with --to, and give its --class and --storage.",
-        )
+        return ("Diagnose the time before the change with --to, and give its --class and --storage.",)
     if is_aurora(instance):
         return (
             "Compare StorageNetworkThroughput at that time with the network bandwidth of the class.",
@@ -248,9 +222,7 @@ def _meaning(ceiling: Ceiling) -> str:
             "stopped and started since then keeps it."
         )
     if ceiling.bucket_phase == Phase.BASELINE:
-        name = (
-            METRICS[ceiling.balance_metric].cloudwatch if ceiling.balance_metric else "the balance"
-        )
+        name = METRICS[ceiling.balance_metric].cloudwatch if ceiling.balance_metric else "the balance"
         return f"Above the baseline an instance spends credits; {name} shows how many are left."
     if ceiling.bucket_phase == Phase.BURST:
         return "The burst lasts only as long as credits do; then the baseline binds."
@@ -258,11 +230,7 @@ def _meaning(ceiling: Ceiling) -> str:
 
 
 def _moves(ceiling: Ceiling, ceilings: tuple[Ceiling, ...]) -> tuple[str, ...]:
-    now = [
-        c
-        for c in ceilings
-        if c.family == ceiling.family and c.phase in (Phase.BASELINE, Phase.BURST, Phase.FIXED)
-    ]
+    now = [c for c in ceilings if c.family == ceiling.family and c.phase in (Phase.BASELINE, Phase.BURST, Phase.FIXED)]
     now.sort(key=lambda c: c.value)
     moves = []
     same = [c for c in now if c.phase == ceiling.bucket_phase] or now
@@ -302,9 +270,7 @@ def _volume_move(ceiling: Ceiling) -> str:
 
 def _nothing_bound(resources: tuple[Resource, ...], measured_s: float) -> list[Finding]:
     storage = [r for r in resources if r.family in RATE_FAMILIES]
-    judged = [
-        r for r in storage if r.verdict in (Verdict.SLACK, Verdict.NEAR) and r.peak is not None
-    ]
+    judged = [r for r in storage if r.verdict in (Verdict.SLACK, Verdict.NEAR) and r.peak is not None]
     if not judged:
         return []
     parts = [
@@ -367,11 +333,7 @@ def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Find
     storage = instance.storage
     for volume, machine, was_bought in (
         (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS, storage.provisioned_ops_per_s),
-        (
-            Family.VOLUME_THROUGHPUT,
-            Family.INSTANCE_EBS_THROUGHPUT,
-            storage.provisioned_bytes_per_s,
-        ),
+        (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT, storage.provisioned_bytes_per_s),
     ):
         if not was_bought:
             continue
@@ -386,10 +348,7 @@ def _unreachable(instance: Instance, ceilings: tuple[Ceiling, ...]) -> list[Find
                 Finding(
                     code="StorageBeyondInstance",
                     severity="note",
-                    title=(
-                        f"you pay for {format_ceiling(best)}; this class can use "
-                        f"{format_ceiling(most)}"
-                    ),
+                    title=(f"you pay for {format_ceiling(best)}; this class can use {format_ceiling(most)}"),
                     text=f"The {FAMILIES[machine].name} limit of the class is the lower one.",
                 )
             )

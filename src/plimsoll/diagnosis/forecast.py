@@ -23,11 +23,7 @@ FALL_PER_S_MIN = 0.01 / 3600
 
 
 def forecasts_of(
-    series: dict[Metric, Series],
-    frame: Frame | None,
-    buckets: tuple[BucketFit, ...],
-    *,
-    storage_bytes: float | None,
+    series: dict[Metric, Series], frame: Frame | None, buckets: tuple[BucketFit, ...], *, storage_bytes: float | None
 ) -> tuple[Forecast, ...]:
     """
     Return one forecast per balance that is neither full nor empty, and one for the storage space.
@@ -50,15 +46,11 @@ def forecasts_of(
     space = series.get(Metric.FREE_STORAGE_BYTES)
     # An hour of five-minute samples: fewer show no trend of space.
     if space is not None and storage_bytes and space.time_s.size >= 12:
-        found.append(
-            guarded("the forecast of space", lambda: _of_space(space, storage_bytes), None)
-        )
+        found.append(guarded("the forecast of space", lambda: _of_space(space, storage_bytes), None))
     return tuple(forecast for forecast in found if forecast is not None)
 
 
-def _of_credits(
-    balance: Series | None, family: Family, fit: BucketFit | None, frame: Frame | None
-) -> Forecast | None:
+def _of_credits(balance: Series | None, family: Family, fit: BucketFit | None, frame: Frame | None) -> Forecast | None:
     name = FAMILIES[family].credits_name
     if balance is None or balance.time_s.size == 0:
         return None
@@ -171,13 +163,7 @@ def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
         f"at the rate of the last {format_duration(span_s)}"
     )
     return _forecast(
-        Family.STORAGE_SPACE,
-        free / storage_bytes,
-        slope / storage_bytes,
-        mid,
-        free / max(-low, 1e-12),
-        late,
-        text,
+        Family.STORAGE_SPACE, free / storage_bytes, slope / storage_bytes, mid, free / max(-low, 1e-12), late, text
     )
 
 
@@ -199,13 +185,7 @@ def _slope(series: Series, lookback_s: int) -> tuple[float | None, float, float]
 
 
 def _forecast(
-    family: Family,
-    balance: float,
-    slope: float,
-    mid: float | None,
-    soon: float | None,
-    late: float | None,
-    text: str,
+    family: Family, balance: float, slope: float, mid: float | None, soon: float | None, late: float | None, text: str
 ) -> Forecast:
     return Forecast(
         family=family,

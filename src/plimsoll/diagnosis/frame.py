@@ -23,12 +23,7 @@ from plimsoll.units import KIB
 # An SSD volume counts an I/O in units of at most 256 KiB (EBS user guide, I/O characteristics).
 IO_UNIT_BYTES = 256 * KIB
 
-_STORAGE = (
-    Metric.READ_BYTES_PER_S,
-    Metric.WRITE_BYTES_PER_S,
-    Metric.READ_OPS_PER_S,
-    Metric.WRITE_OPS_PER_S,
-)
+_STORAGE = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +176,4 @@ def _counted(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
 def runs_of(mask: BoolArray) -> IntArray:
     """Return the first and one-past-last index of every run of True, shape (k, 2)."""
     edges = np.diff(np.concatenate(([False], mask, [False])).astype(np.int8))
-    return np.column_stack((np.flatnonzero(edges == 1), np.flatnonzero(edges == -1))).astype(
-        np.int64
-    )
+    return np.column_stack((np.flatnonzero(edges == 1), np.flatnonzero(edges == -1))).astype(np.int64)

@@ -18,13 +18,7 @@ from plimsoll.model.family import FAMILIES
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ops_per_s, format_ratio
 
 # Near: use came within a fifth of the ceiling, for more than a single minute.
 NEAR_RATIO = 0.8
@@ -115,8 +109,7 @@ def _resource_of(
 def _families(snapshot: Snapshot) -> list[Family]:
     instance = snapshot.instance
     has = {
-        family: not facts.is_only_where_measured
-        or any(metric in snapshot.series for metric in facts.metrics)
+        family: not facts.is_only_where_measured or any(metric in snapshot.series for metric in facts.metrics)
         for family, facts in FAMILIES.items()
         if facts.is_resource
     }
@@ -165,9 +158,7 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
     judged = _resource(family, most - series.value, widths, seen, [], "")
     use = f"{format_bytes(most - least)} of at least {format_bytes(most)} were in use at the peak"
     if judged.verdict != Verdict.NEAR:
-        judged = replace(
-            judged, verdict=Verdict.UNKNOWN, ceiling=None, minutes_above_80=None, headroom=None
-        )
+        judged = replace(judged, verdict=Verdict.UNKNOWN, ceiling=None, minutes_above_80=None, headroom=None)
     return replace(judged, note=f"{why}: {use}")
 
 
@@ -179,10 +170,7 @@ def _sustained_ceiling(family: Family, ceilings: tuple[Ceiling, ...]) -> Ceiling
 
 
 def _judging_ceiling(
-    family: Family,
-    values: FloatArray | None,
-    ceilings: tuple[Ceiling, ...],
-    bound: list[CeilingTime],
+    family: Family, values: FloatArray | None, ceilings: tuple[Ceiling, ...], bound: list[CeilingTime]
 ) -> Ceiling | None:
     """
     Return the ceiling that a resource is compared with.
@@ -208,10 +196,7 @@ def _at_legacy(resource: Resource, held: Ceiling | None) -> Resource:
 
 
 def _on_credits(
-    resource: Resource,
-    used: tuple[FloatArray | None, FloatArray],
-    frame: Frame | None,
-    held: Ceiling | None,
+    resource: Resource, used: tuple[FloatArray | None, FloatArray], frame: Frame | None, held: Ceiling | None
 ) -> Resource:
     """
     Return the verdict on a resource above its baseline, by its burst ceiling and the credits left.

@@ -43,10 +43,7 @@ def _finding(frame: Frame, loading: Loading, inside: np.ndarray) -> Finding:
             "not show a limit. AWS does not document how long this lasts; this report assumes until "
             f"{format_clock(loading.end_s)} UTC."
         ),
-        moves=(
-            *LOADING_MOVES,
-            f"Diagnose the time after it: --from {_iso(loading.end_s)}.",
-        ),
+        moves=(*LOADING_MOVES, f"Diagnose the time after it: --from {_iso(loading.end_s)}."),
     )
 
 

@@ -42,13 +42,7 @@ LIGHT_LOAD = "a time of light load"
 """Name of the gap of a window in which requests always waited."""
 
 _RATES = frozenset(
-    m.value
-    for m in (
-        Metric.READ_BYTES_PER_S,
-        Metric.WRITE_BYTES_PER_S,
-        Metric.READ_OPS_PER_S,
-        Metric.WRITE_OPS_PER_S,
-    )
+    m.value for m in (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 )
 
 CLASS_GAP = "instance class"
@@ -68,13 +62,7 @@ def missing_of(
     """Return the gaps in the input, those that hide the verdict first."""
     found = []
     if unknown_class:
-        found.append(
-            Missing(
-                name=CLASS_GAP,
-                hides="the documented limit of a level",
-                remedy=unknown_class,
-            )
-        )
+        found.append(Missing(name=CLASS_GAP, hides="the documented limit of a level", remedy=unknown_class))
     elif snapshot.instance.db_class is None:
         found.append(
             Missing(
@@ -159,9 +147,7 @@ def newer_class_of(instance: Instance) -> tuple[Missing, ...]:
 def _balances(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> list[Missing]:
     """Return the gaps of balances that exist, because class or volume can burst, but were not read."""
     expected = dict.fromkeys(
-        c.balance_metric
-        for c in ceilings
-        if c.balance_metric is not None and c.phase is not Phase.LEGACY
+        c.balance_metric for c in ceilings if c.balance_metric is not None and c.phase is not Phase.LEGACY
     )
     there = ((m, snapshot.series.get(m)) for m in expected)
     read = {m for m, series in there if series is not None and np.isfinite(series.value).any()}
@@ -341,10 +327,6 @@ def _rates(frame: Frame | None) -> list[Missing]:
         if not np.isfinite(values).any():
             name = METRICS[metric].cloudwatch or metric.value
             found.append(
-                Missing(
-                    name=name,
-                    hides=VERDICT,
-                    remedy=f"The {what} is the sum of reads and writes. {_REMEDY}",
-                )
+                Missing(name=name, hides=VERDICT, remedy=f"The {what} is the sum of reads and writes. {_REMEDY}")
             )
     return found

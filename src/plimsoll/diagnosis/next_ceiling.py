@@ -8,9 +8,7 @@ from plimsoll.model.family import RATE_FAMILIES
 
 
 def next_ceiling_of(
-    time_at: tuple[CeilingTime, ...],
-    intervals: tuple[Interval, ...],
-    ceilings: tuple[Ceiling, ...],
+    time_at: tuple[CeilingTime, ...], intervals: tuple[Interval, ...], ceilings: tuple[Ceiling, ...]
 ) -> Ceiling | None:
     """
     Return the lowest present ceiling above the binding level, at the I/O size measured while it bound.

@@ -11,14 +11,7 @@ from decimal import Decimal
 import msgspec
 
 from plimsoll.model.ceiling import Family
-from plimsoll.model.diagnosis import (
-    VERDICT,
-    CeilingTime,
-    Diagnosis,
-    Forecast,
-    Interval,
-    Verdict,
-)
+from plimsoll.model.diagnosis import VERDICT, CeilingTime, Diagnosis, Forecast, Interval, Verdict
 from plimsoll.model.nearest import URGENCY, nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.overview import (
@@ -46,9 +39,7 @@ def overview_row(diagnosis: Diagnosis) -> OverviewRow:
     binding = diagnosis.binding
     now = open_at(diagnosis)
     credits_left = [_left(f) for f in diagnosis.forecasts if f.family not in _SPACES]
-    filling = [
-        _left(f) for f in diagnosis.forecasts if f.family in _SPACES and f.empty_in_s is not None
-    ]
+    filling = [_left(f) for f in diagnosis.forecasts if f.family in _SPACES and f.empty_in_s is not None]
     return OverviewRow(
         instance=diagnosis.instance,
         window_s=diagnosis.window_s,
@@ -177,9 +168,7 @@ def _bound_time(at: CeilingTime, diagnosis: Diagnosis) -> BoundTime:
 
 
 def _left(forecast: Forecast) -> RemainingAmount:
-    return RemainingAmount(
-        family=forecast.family, ratio=forecast.balance_ratio, empty_in_s=forecast.empty_in_s
-    )
+    return RemainingAmount(family=forecast.family, ratio=forecast.balance_ratio, empty_in_s=forecast.empty_in_s)
 
 
 def _latency_ratio(interval: Interval) -> float | None:

@@ -14,13 +14,7 @@ from msgspec.structs import replace
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.stretches import Span, at_ceiling, merged
 from plimsoll.model.diagnosis import Diagnosis
-from plimsoll.model.own_event import (
-    OwnEvent,
-    OwnEventFile,
-    OwnEventIo,
-    OwnEventName,
-    OwnEventsIo,
-)
+from plimsoll.model.own_event import OwnEvent, OwnEventFile, OwnEventIo, OwnEventName, OwnEventsIo
 from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot
 
@@ -46,8 +40,7 @@ def own_events_io(file: OwnEventFile, snapshot: Snapshot, diagnosis: Diagnosis) 
     return OwnEventsIo(
         file=file.name,
         events=tuple(
-            _event(event, numbers[event.name], meter, others)
-            for event, others in zip(inside, together, strict=True)
+            _event(event, numbers[event.name], meter, others) for event, others in zip(inside, together, strict=True)
         ),
         names=names,
         ceiling_s=_length(meter.bound),
@@ -132,16 +125,13 @@ def _covered(frame: Frame, span: Span) -> tuple[slice, FloatArray]:
     """Return the samples that touch a span, and the seconds of each within it."""
     ends_s = frame.time_s + frame.width_s
     part = slice(
-        int(np.searchsorted(ends_s, span[0], side="right")),
-        int(np.searchsorted(frame.time_s, span[1], side="left")),
+        int(np.searchsorted(ends_s, span[0], side="right")), int(np.searchsorted(frame.time_s, span[1], side="left"))
     )
     begin = np.maximum(frame.time_s[part], span[0])
     return part, np.maximum(np.minimum(ends_s[part], span[1]) - begin, 0.0)
 
 
-def _event(
-    event: OwnEvent, number: int, meter: _Meter, others: tuple[tuple[str, ...], int]
-) -> OwnEventIo:
+def _event(event: OwnEvent, number: int, meter: _Meter, others: tuple[tuple[str, ...], int]) -> OwnEventIo:
     start_s, end_s = _span(event, meter.window_s[1])
     clipped = _clipped(((start_s, end_s),), meter.window_s)
     span = clipped[0] if clipped else (start_s, start_s)
@@ -215,8 +205,6 @@ def _together(events: Sequence[OwnEvent], window_end_s: int) -> list[tuple[tuple
         shared[index] = 0
         others = np.flatnonzero(shared > 0)
         longest = others[np.argsort(-shared[others], kind="stable")]
-        names = dict.fromkeys(
-            events[n].name for n in longest.tolist() if events[n].name != event.name
-        )
+        names = dict.fromkeys(events[n].name for n in longest.tolist() if events[n].name != event.name)
         found.append((tuple(names)[:_NAMED], int(others.size)))
     return found

@@ -2,15 +2,7 @@
 
 from msgspec import Struct
 
-from plimsoll.explain.shapes import (
-    difference,
-    is_same_shape,
-    name_of,
-    nodes_of,
-    own_io_s,
-    own_s,
-    scanned_rows,
-)
+from plimsoll.explain.shapes import difference, is_same_shape, name_of, nodes_of, own_io_s, own_s, scanned_rows
 from plimsoll.model.explain import Blocks, Capture, PairOutcome, StatementPair
 from plimsoll.units import format_latency, format_ratio, number
 
@@ -62,13 +54,8 @@ def compare_pair(
     times = _times(first, second)
     settings = _settings(first, second)
     outcome, title, reasons, advice, refuted_by = _judge(first, second, times)
-    is_other_plan = (
-        outcome is PairOutcome.PLAN and first.plan is not None and second.plan is not None
-    )
-    changed = [
-        f"Setting {name} was {a or 'the default'} and is {b or 'the default'}."
-        for name, a, b in settings
-    ]
+    is_other_plan = outcome is PairOutcome.PLAN and first.plan is not None and second.plan is not None
+    changed = [f"Setting {name} was {a or 'the default'} and is {b or 'the default'}." for name, a, b in settings]
     return StatementPair(
         statement=second.statement or first.statement,
         outcome=outcome,
@@ -95,26 +82,14 @@ _Judgement = tuple[PairOutcome, str, tuple[str, ...], str, str]
 def _judge(first: Capture, second: Capture, times: _Times) -> _Judgement:
     """Return the first difference that explains the time: plan, rows, blocks, then cache or storage."""
     if (first.plan is None) != (second.plan is None):
-        return (
-            PairOutcome.UNKNOWN,
-            "Only one side has a plan.",
-            (),
-            "Capture both in the same way.",
-            "",
-        )
+        return (PairOutcome.UNKNOWN, "Only one side has a plan.", (), "Capture both in the same way.", "")
     has_plans = first.plan is not None and second.plan is not None
     same = "The plan is the same" if has_plans else "Calls and counters were compared, not plans"
     if first.plan and second.plan and not is_same_shape(first.plan, second.plan):
         return _other_plan(first, second, times)
     if not (first.was_run and second.was_run):
         title = f"{same}; it was not executed on both sides, so time and blocks cannot be compared."
-        return (
-            PairOutcome.UNKNOWN,
-            title,
-            (),
-            "Give its parameters, so that it can be executed.",
-            "",
-        )
+        return (PairOutcome.UNKNOWN, title, (), "Give its parameters, so that it can be executed.", "")
     if not _rows_alike(first, second):
         return _other_rows(first, second, times)
     if first.blocks is None or second.blocks is None:
@@ -130,11 +105,7 @@ def _judge(first: Capture, second: Capture, times: _Times) -> _Judgement:
 
 
 def _other_plan(first: Capture, second: Capture, times: _Times) -> _Judgement:
-    reasons = [
-        sentence
-        for sentence in (_time_sentence(times), _blocks_sentence(first, second))
-        if sentence
-    ]
+    reasons = [sentence for sentence in (_time_sentence(times), _blocks_sentence(first, second)) if sentence]
     advice = (
         "Check why the planner chose it: statistics (ANALYZE), a new or dropped index, a setting, or "
         "different parameters."
@@ -145,14 +116,8 @@ def _other_plan(first: Capture, second: Capture, times: _Times) -> _Judgement:
 def _other_rows(first: Capture, second: Capture, times: _Times) -> _Judgement:
     work = (_work(first), _work(second))
     title = f"The same plan processed {number(work[1], 3)} rows instead of {number(work[0], 3)}."
-    reasons = [
-        sentence
-        for sentence in (_time_sentence(times), _blocks_sentence(first, second))
-        if sentence
-    ]
-    advice = (
-        "Compare executions with the same parameters. If they were the same, the table has changed."
-    )
+    reasons = [sentence for sentence in (_time_sentence(times), _blocks_sentence(first, second)) if sentence]
+    advice = "Compare executions with the same parameters. If they were the same, the table has changed."
     return PairOutcome.ROWS, title, tuple(reasons), advice, ""
 
 
@@ -183,8 +148,7 @@ def _other_blocks(first: Blocks, second: Blocks, times: _Times, *, has_plan: boo
     reasons = [_time_sentence(times)]
     if spilled and not _alike(first.touched, second.touched):
         reasons.append(
-            f"Temporary files: {number(second.temp_written)} blocks instead of "
-            f"{number(first.temp_written)}."
+            f"Temporary files: {number(second.temp_written)} blocks instead of {number(first.temp_written)}."
         )
     return PairOutcome.BLOCKS, title, tuple(r for r in reasons if r), advice, ""
 
@@ -198,19 +162,14 @@ def _other_time(first: Capture, second: Capture, times: _Times) -> _Judgement:
     )
     has_plan = first.plan is not None
     over = _scope_text(first.blocks, has_plan=has_plan)
-    reasons = [
-        *_io_reasons(first.blocks, second.blocks, times),
-        *_largest_difference(first, second),
-    ]
+    reasons = [*_io_reasons(first.blocks, second.blocks, times), *_largest_difference(first, second)]
     if is_cache:
         title = (
             f"The same plan touched as many blocks, but {number(second.blocks.read)} of them were read "
             f"instead of {number(first.blocks.read)}; {_time_text(times)}."
         )
         if not has_plan:
-            title = title.replace(
-                "The same plan touched as many blocks", "A call touched as many blocks"
-            )
+            title = title.replace("The same plan touched as many blocks", "A call touched as many blocks")
         advice = "Check what else fills the memory: fewer of its blocks were in shared buffers or page cache."
         refuted_by = "Both sides read the same part from storage and the time still differs."
         return PairOutcome.CACHE, title, tuple(reasons), advice, refuted_by
@@ -219,12 +178,9 @@ def _other_time(first: Capture, second: Capture, times: _Times) -> _Judgement:
     # Where I/O makes half of the difference or more, storage is the place to look.
     advice = _STORAGE if is_io is None or is_io >= 0.5 else _WAITED
     if is_io is None:
-        reasons.append(
-            "I/O was not timed (track_io_timing is off), so the cause may be storage, locks or CPU."
-        )
+        reasons.append("I/O was not timed (track_io_timing is off), so the cause may be storage, locks or CPU.")
     refuted_by = (
-        "A new capture of the slow execution has different rows or blocks, or is as slow while storage is "
-        "idle."
+        "A new capture of the slow execution has different rows or blocks, or is as slow while storage is idle."
     )
     return PairOutcome.NOT_THE_QUERY, title, tuple(reasons), advice, refuted_by
 

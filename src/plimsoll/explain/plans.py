@@ -11,15 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from plimsoll.explain.pair import compare_pair
 from plimsoll.explain.shapes import shape
-from plimsoll.model.explain import (
-    Capture,
-    CaptureFile,
-    ExplainComparison,
-    PairOutcome,
-    Source,
-    StatementPair,
-    likeness,
-)
+from plimsoll.model.explain import Capture, CaptureFile, ExplainComparison, PairOutcome, Source, StatementPair, likeness
 
 __all__ = ["compare", "status_of"]
 
@@ -28,9 +20,7 @@ Key = tuple[bool, str]
 """Whether it comes from `pg_stat_statements`, and the normalised text of the statement."""
 
 
-def compare(
-    first: CaptureFile, second: CaptureFile, *, names: tuple[str, str]
-) -> ExplainComparison:
+def compare(first: CaptureFile, second: CaptureFile, *, names: tuple[str, str]) -> ExplainComparison:
     """
     Compare two files statement by statement.
 
@@ -50,9 +40,7 @@ def compare(
             f"{second.server_version} in '{names[1]}'."
         )
     if first.block_bytes != second.block_bytes:
-        notes.append(
-            "The block size differs between the two sides, so block counts cannot be compared."
-        )
+        notes.append("The block size differs between the two sides, so block counts cannot be compared.")
     return ExplainComparison(
         first=names[0],
         second=names[1],

@@ -12,12 +12,7 @@ import msgspec
 
 from plimsoll.errors import UsageError
 from plimsoll.model.fleet import FleetRank, FleetReport, FleetVerdict
-from plimsoll.model.fleet_answer import (
-    FleetGroup,
-    FleetGrouping,
-    FleetTotals,
-    LimitTime,
-)
+from plimsoll.model.fleet_answer import FleetGroup, FleetGrouping, FleetTotals, LimitTime
 
 TAG = "tag:"
 # AWS allows a key of 128 characters (Amazon RDS user guide, "Tagging Amazon RDS resources").
@@ -26,12 +21,7 @@ _TAG_KEYS_SHOWN = 20
 
 
 def fleet_report(
-    rows: Iterable[FleetVerdict],
-    *,
-    lake: str,
-    window_s: tuple[int, int],
-    has_plan: bool,
-    by: Sequence[str] = (),
+    rows: Iterable[FleetVerdict], *, lake: str, window_s: tuple[int, int], has_plan: bool, by: Sequence[str] = ()
 ) -> FleetReport:
     """
     Return rows ranked, with their totals and groups.
@@ -146,9 +136,7 @@ def grouping_of(rows: Sequence[FleetVerdict], by: str) -> FleetGrouping:
     if is_tag and set(members) == {None}:
         keys = {key for row in rows for key in tags_of(row)}
     return FleetGrouping(
-        by=by,
-        groups=tuple(sorted(groups, key=_urgency)),
-        tag_keys=tuple(sorted(keys)[:_TAG_KEYS_SHOWN]),
+        by=by, groups=tuple(sorted(groups, key=_urgency)), tag_keys=tuple(sorted(keys)[:_TAG_KEYS_SHOWN])
     )
 
 

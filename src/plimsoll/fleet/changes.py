@@ -40,9 +40,7 @@ def changes_of(
     both = [(old[key], new[key]) for key in sorted(old.keys() & new.keys())]
     unjudged = [pair for pair in both if FleetRank.UNKNOWN in (pair[0].rank, pair[1].rank)]
     found = [change for pair in both for change in _changes(*pair)]
-    found += [
-        _change(FleetChangeKind.APPEARED, None, new[k]) for k in sorted(new.keys() - old.keys())
-    ]
+    found += [_change(FleetChangeKind.APPEARED, None, new[k]) for k in sorted(new.keys() - old.keys())]
     found += [_change(FleetChangeKind.GONE, old[k], None) for k in sorted(old.keys() - new.keys())]
     starts = [row.start_s for row in before if row.start_s is not None]
     ends = [row.end_s for row in before if row.end_s is not None]
@@ -75,9 +73,7 @@ def _changes(old: FleetVerdict, new: FleetVerdict) -> Iterator[FleetChange]:
             yield _change(FleetChangeKind.WORSE if more > 0 else FleetChangeKind.BETTER, old, new)
 
 
-def _change(
-    kind: FleetChangeKind, old: FleetVerdict | None, new: FleetVerdict | None
-) -> FleetChange:
+def _change(kind: FleetChangeKind, old: FleetVerdict | None, new: FleetVerdict | None) -> FleetChange:
     row = new or old
     assert row is not None
     return FleetChange(

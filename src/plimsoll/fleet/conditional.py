@@ -72,9 +72,7 @@ def replace(path: str, content: bytes, version: str | None, url: str) -> str:
         now, its_version = read_version(path, url)
         if now == content:
             return its_version
-        raise SourceError(
-            f"another process wrote '{url}' in the meantime", "Run the ingest again."
-        ) from error
+        raise SourceError(f"another process wrote '{url}' in the meantime", "Run the ingest again.") from error
     except BotoCoreError as error:
         raise failed("write", url, error) from error
 

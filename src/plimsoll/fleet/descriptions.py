@@ -19,10 +19,7 @@ class Descriptions:
         mine = described.filter(pl.col("instance").str.to_lowercase().is_in(names))
         self._rows = mine.sort("valid_from_s").to_arrow()
         self._places: dict[str, list[tuple[str, str, int]]] = {}
-        named = zip(
-            *(self._rows.column(name).to_pylist() for name in ("account", "region", "instance")),
-            strict=True,
-        )
+        named = zip(*(self._rows.column(name).to_pylist() for name in ("account", "region", "instance")), strict=True)
         for place, (account, region, instance) in enumerate(named):
             self._places.setdefault(instance.lower(), []).append((account, region, place))
 
@@ -50,6 +47,5 @@ class Descriptions:
         return [
             place
             for its_account, its_region, place in self._places.get(instance.lower(), [])
-            if (not account or its_account in ("", account))
-            and (not region or its_region in ("", region))
+            if (not account or its_account in ("", account)) and (not region or its_region in ("", region))
         ]

@@ -6,6 +6,4 @@ from plimsoll.errors import SourceError
 def failed(verb: str, what: str, error: Exception) -> SourceError:
     """Return the error that says that something cannot be read, written or deleted, and why."""
     reason = " ".join(str(error).split())[:300]
-    return SourceError(
-        f"unable to {verb} '{what}': {reason}", "Check the path and its permissions."
-    )
+    return SourceError(f"unable to {verb} '{what}': {reason}", "Check the path and its permissions.")

@@ -26,14 +26,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import (
-    DateType,
-    DoubleType,
-    IntegerType,
-    NestedField,
-    StringType,
-    TimestamptzType,
-)
+from pyiceberg.types import DateType, DoubleType, IntegerType, NestedField, StringType, TimestamptzType
 
 from plimsoll.errors import PlimsollError, SourceError, UsageError
 from plimsoll.fleet.lake import Lake, Manifest, commit_of
@@ -43,9 +36,7 @@ _COMMIT = "plimsoll.commit"
 _LAKE = "plimsoll.lake"
 # A judgement: this many rows take some hundred megabytes while they are written.
 ROWS_A_TRANSACTION = 2_000_000
-_SETTINGS = (
-    "Describe it in ~/.pyiceberg.yaml, or by variables PYICEBERG_CATALOG__NAME__URI and so on."
-)
+_SETTINGS = "Describe it in ~/.pyiceberg.yaml, or by variables PYICEBERG_CATALOG__NAME__URI and so on."
 
 _FIELDS = (
     *((name, StringType()) for name in (*INSTANCE_KEY, "metric")),
@@ -54,17 +45,10 @@ _FIELDS = (
     ("date", DateType()),
     ("bucket", IntegerType()),
 )
-_SCHEMA = Schema(
-    *(NestedField(place, name, kind) for place, (name, kind) in enumerate(_FIELDS, start=1))
-)
+_SCHEMA = Schema(*(NestedField(place, name, kind) for place, (name, kind) in enumerate(_FIELDS, start=1)))
 _PARTITIONS = PartitionSpec(
     *(
-        PartitionField(
-            source_id=len(_FIELDS) - 1 + at,
-            field_id=1000 + at,
-            transform=IdentityTransform(),
-            name=name,
-        )
+        PartitionField(source_id=len(_FIELDS) - 1 + at, field_id=1000 + at, transform=IdentityTransform(), name=name)
         for at, name in enumerate(("date", "bucket"))
     )
 )
@@ -86,16 +70,12 @@ class IcebergCopy:
         """
         parts = name.split(".")
         if len(parts) < 3 or not all(parts):
-            raise UsageError(
-                f"'{name}' is no name of an Iceberg table", "Write it as CATALOG.NAMESPACE.TABLE."
-            )
+            raise UsageError(f"'{name}' is no name of an Iceberg table", "Write it as CATALOG.NAMESPACE.TABLE.")
         self.name = name
         try:
             catalog = load_catalog(parts[0])
         except Exception as error:  # every catalog has errors of its own
-            raise UsageError(
-                f"unable to open the Iceberg catalog '{parts[0]}': {_reason(error)}", _SETTINGS
-            ) from error
+            raise UsageError(f"unable to open the Iceberg catalog '{parts[0]}': {_reason(error)}", _SETTINGS) from error
         try:
             self._table = _opened(catalog, tuple(parts[1:]))
         except Exception as error:
@@ -134,8 +114,7 @@ class IcebergCopy:
             raise
         except CommitFailedException as error:
             raise SourceError(
-                f"another process wrote the Iceberg table '{self.name}' in the meantime",
-                "Run the ingest again.",
+                f"another process wrote the Iceberg table '{self.name}' in the meantime", "Run the ingest again."
             ) from error
         except Exception as error:
             raise self._failed("write", error) from error
@@ -187,9 +166,7 @@ def _changed(lake: Lake, manifest: Manifest, done: int) -> Iterator[pa.Table]:
 
 def _rows(points: pa.Table, date: dt.date, bucket: int) -> pa.Table:
     micros = pc.multiply(points.column("time_s"), 1_000_000)
-    columns: dict[str, Any] = {
-        name: points.column(name).cast(pa.large_string()) for name in (*INSTANCE_KEY, "metric")
-    }
+    columns: dict[str, Any] = {name: points.column(name).cast(pa.large_string()) for name in (*INSTANCE_KEY, "metric")}
     columns["time"] = micros.cast(pa.timestamp("us", "UTC"))
     columns |= {name: points.column(name) for name in ("sum", "count", "min", "max")}
     columns["date"] = pa.repeat(pa.scalar(date, pa.date32()), points.num_rows)

@@ -109,18 +109,13 @@ def _pieces(blocks: list[InstanceBlock]) -> dict[str, list[_SeriesPiece]]:
         for name, row in zip(block.metrics, block.rows, strict=True):
             found.setdefault(name, []).append(_SeriesPiece(row, block, start))
             start += row.row_count
-    return {
-        name: sorted(found[name], key=lambda piece: piece.row.first_s) for name in sorted(found)
-    }
+    return {name: sorted(found[name], key=lambda piece: piece.row.first_s) for name in sorted(found)}
 
 
 def _one_by_one(blocks: list[InstanceBlock]) -> list[_Joined]:
     return [
         _Joined(
-            name,
-            _times(pieces),
-            np.concatenate([piece.block.sum[piece.rows] for piece in pieces]),
-            _counts(pieces),
+            name, _times(pieces), np.concatenate([piece.block.sum[piece.rows] for piece in pieces]), _counts(pieces)
         )
         for name, pieces in _pieces(blocks).items()
     ]
@@ -194,10 +189,7 @@ def _table(key: tuple[str, str, str], metrics: Sequence[_Joined]) -> pa.Table:
         made = {length: _only(code, value) for length, code in codes.items()}
         return pa.chunked_array([made[length] for length in lengths])
 
-    columns = {
-        name: repeated(pa.array([text], pa.string()))
-        for name, text in zip(INSTANCE_KEY, key, strict=True)
-    }
+    columns = {name: repeated(pa.array([text], pa.string())) for name, text in zip(INSTANCE_KEY, key, strict=True)}
     columns["metric"] = pa.chunked_array([_only(codes[m.sum.size], _text(m.name)) for m in metrics])
     columns["time_s"] = pa.chunked_array([metric.time_s for metric in metrics])
     columns["sum"] = pa.chunked_array([pa.array(metric.sum) for metric in metrics])

@@ -72,17 +72,13 @@ class Lake:
             DataError: its manifest is damaged, or of a newer version.
         """
         if not self.place.exists(MANIFEST):
-            raise UsageError(
-                f"'{self.place.url}' is not a lake",
-                "Make one with 'plimsoll fleet ingest SOURCE LAKE'.",
-            )
+            raise UsageError(f"'{self.place.url}' is not a lake", "Make one with 'plimsoll fleet ingest SOURCE LAKE'.")
         try:
             content, self._version = self.place.read_version(MANIFEST)
             found = msgspec.json.decode(content, type=Manifest)
         except msgspec.DecodeError as error:
             raise DataError(
-                f"'{self.place.url}/{MANIFEST}' is damaged",
-                "Restore it, or ingest into a new lake.",
+                f"'{self.place.url}/{MANIFEST}' is damaged", "Restore it, or ingest into a new lake."
             ) from error
         if found.form != FORM:
             raise DataError(
@@ -137,9 +133,7 @@ class Lake:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise UsageError(
-                    f"another ingest is writing '{self.place.url}'", "Wait until it ends."
-                ) from error
+                raise UsageError(f"another ingest is writing '{self.place.url}'", "Wait until it ends.") from error
             yield
 
     def delete_leftovers(self, manifest: Manifest) -> None:
@@ -155,11 +149,7 @@ class Lake:
                 self.place.delete(name)
 
     def commit(
-        self,
-        manifest: Manifest,
-        points: PointColumns,
-        described: pl.DataFrame,
-        sources: dict[str, str],
+        self, manifest: Manifest, points: PointColumns, described: pl.DataFrame, sources: dict[str, str]
     ) -> Manifest:
         """
         Add points, descriptions and the names of their files in one step, and return the new manifest.
@@ -247,9 +237,7 @@ class Lake:
         add_table(_merged_rows([self.place.read(name) for name in names]), part)
         return part
 
-    def _parts(
-        self, manifest: Manifest, bucket: int, window_s: tuple[int, int] | None
-    ) -> Iterator[list[str]]:
+    def _parts(self, manifest: Manifest, bucket: int, window_s: tuple[int, int] | None) -> Iterator[list[str]]:
         """Yield the files of each part of a bucket that a window may touch, by date."""
         dates = _dates(window_s)
         ending = f"/bucket={bucket:04d}"
@@ -316,9 +304,7 @@ class Lake:
         return max(ends)
 
     def _own_files(self) -> list[tuple[str, int, int]]:
-        return [
-            f for f in self.place.files(may_lack=True) if f[0].startswith(("points/", "described/"))
-        ]
+        return [f for f in self.place.files(may_lack=True) if f[0].startswith(("points/", "described/"))]
 
     def _frame(self, name: str) -> pl.DataFrame:
         return pl.read_parquet(io.BytesIO(self.place.read(name)))

@@ -70,9 +70,7 @@ def parts_of(points: PointColumns, bucket_count: int) -> Iterator[tuple[str, pa.
         yield f"date={date}/bucket={bucket:04d}", pa.table(texts | numbers)
 
 
-def _ranked(
-    series: Sequence[SeriesKey], bucket_count: int
-) -> tuple[list[SeriesKey], NDArray[np.uint32], IntArray]:
+def _ranked(series: Sequence[SeriesKey], bucket_count: int) -> tuple[list[SeriesKey], NDArray[np.uint32], IntArray]:
     """Return keys by bucket and name; the place of each series among them; and the bucket of each key."""
     instances = {key[:3] for key in series}
     bucket = {one: bucket_of(*one, bucket_count) for one in instances}
@@ -82,9 +80,7 @@ def _ranked(
     return keys, np.array([ranks[key] for key in series], dtype=np.uint32), buckets
 
 
-def _texts(
-    rank: NDArray[np.uint32], lengths: IntArray, keys: list[SeriesKey]
-) -> dict[str, pa.Array]:
+def _texts(rank: NDArray[np.uint32], lengths: IntArray, keys: list[SeriesKey]) -> dict[str, pa.Array]:
     """Return account, region, instance and metric of sorted series as columns of dictionaries."""
     mine = [keys[index] for index in rank.tolist()]
     found = {}
@@ -111,10 +107,7 @@ def points_file(rows: pa.Table) -> io.BytesIO:
         rows.cast(schema),
         compression="zstd",
         use_dictionary=[*INSTANCE_KEY, "metric", "count"],
-        column_encoding={
-            "time_s": "DELTA_BINARY_PACKED",
-            **dict.fromkeys(("sum", "min", "max"), "BYTE_STREAM_SPLIT"),
-        },
+        column_encoding={"time_s": "DELTA_BINARY_PACKED", **dict.fromkeys(("sum", "min", "max"), "BYTE_STREAM_SPLIT")},
         # A file has one group of rows with all names and all values of its part. Only of the times do the least
         # and the greatest tell a reader that it can pass over the file, and the others take as long as packing.
         write_statistics=["time_s"],

@@ -53,9 +53,7 @@ class LakePlace:
             if info.type == pyarrow.fs.FileType.NotFound:
                 if may_lack:
                     return []
-                raise SourceError(
-                    f"'{self.url}' does not exist", "Give a folder, or s3://bucket/prefix."
-                )
+                raise SourceError(f"'{self.url}' does not exist", "Give a folder, or s3://bucket/prefix.")
             if info.type == pyarrow.fs.FileType.File:
                 return [("", info.size, info.mtime_ns or 0)]
             selector = pyarrow.fs.FileSelector(self.root, recursive=True)
@@ -104,9 +102,7 @@ class LakePlace:
         """
         path = self._path(name)
         try:
-            with (
-                pa.memory_map(path) if self.is_local else self._system().open_input_file(path)
-            ) as file:
+            with pa.memory_map(path) if self.is_local else self._system().open_input_file(path) as file:
                 yield file
         except OSError as error:
             raise failed("read", f"{self.url}/{name}", error) from error

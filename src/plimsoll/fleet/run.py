@@ -78,12 +78,7 @@ def run_local(
 
 
 def bucket_verdicts(
-    url: str,
-    manifest: Manifest,
-    bucket: int,
-    *,
-    verdict: Verdict,
-    window_s: tuple[int, int] | None = None,
+    url: str, manifest: Manifest, bucket: int, *, verdict: Verdict, window_s: tuple[int, int] | None = None
 ) -> pa.Table:
     """
     Return the verdicts of the instances of one bucket; of a bucket without any, a table without rows.
@@ -92,10 +87,7 @@ def bucket_verdicts(
         SourceError: a file cannot be read.
     """
     lake = Lake(LakePlace(url))
-    return in_order(
-        verdict(points, described)
-        for points, described in lake.instances(manifest, bucket, window_s)
-    )
+    return in_order(verdict(points, described) for points, described in lake.instances(manifest, bucket, window_s))
 
 
 def in_order(tables: Iterable[pa.Table]) -> pa.Table:
@@ -105,18 +97,13 @@ def in_order(tables: Iterable[pa.Table]) -> pa.Table:
 
 
 def _in_processes(
-    work: Callable[[int], pa.Table],
-    buckets: list[int],
-    processes: int,
-    done: Callable[[int, pa.Table], None],
+    work: Callable[[int], pa.Table], buckets: list[int], processes: int, done: Callable[[int, pa.Table], None]
 ) -> None:
     """Call `done` for each bucket that was read before a process was killed, if one was."""
     # polars has threads, and a fork would copy their locks.
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(
-        min(processes, len(buckets)), mp_context=context, initializer=keep_freed_memory
-    ) as pool:
+    with ProcessPoolExecutor(min(processes, len(buckets)), mp_context=context, initializer=keep_freed_memory) as pool:
         futures: dict[Future[pa.Table], int] = {}
         try:
             for bucket in buckets:

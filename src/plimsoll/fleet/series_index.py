@@ -62,14 +62,10 @@ def index_of(rows: pa.Table) -> SeriesIndex:
     instances: dict[tuple[str, str, str], int] = {}
     metrics: dict[str, int] = {}
     series = []
-    account, region, instance, metric = (
-        [names[code] for code in codes[starts].tolist()] for names, codes in texts
-    )
+    account, region, instance, metric = ([names[code] for code in codes[starts].tolist()] for names, codes in texts)
     facts = zip(*(column.tolist() for column in _facts(starts, time_s, count)), strict=True)
     names = zip(zip(account, region, instance, strict=True), metric, strict=True)
-    for (key, of), (row_count, first_s, last_s, is_regular, one, is_same) in zip(
-        names, facts, strict=True
-    ):
+    for (key, of), (row_count, first_s, last_s, is_regular, one, is_same) in zip(names, facts, strict=True):
         series.append(
             IndexedSeries(
                 instance=instances.setdefault(key, len(instances)),
@@ -84,9 +80,7 @@ def index_of(rows: pa.Table) -> SeriesIndex:
     return SeriesIndex(instances=list(instances), metrics=list(metrics), series=series)
 
 
-def _facts(
-    starts: IntArray, time_s: IntArray, count: FloatArray
-) -> tuple[IntArray | FloatArray | BoolArray, ...]:
+def _facts(starts: IntArray, time_s: IntArray, count: FloatArray) -> tuple[IntArray | FloatArray | BoolArray, ...]:
     """Return of each series: rows, first and last time, whether times are regular, the count, whether all have it."""
     if not starts.size:
         nothing = np.zeros(0, dtype=np.int64)
@@ -172,8 +166,7 @@ def add_table(rows: pa.Table, found: SeriesBlocks) -> None:
 
 def _add(index: SeriesIndex, rows: pa.Table, found: SeriesBlocks) -> None:
     columns = {
-        name: rows.column(name).to_numpy() if name in rows.column_names else None
-        for name in ("sum", "time_s", "count")
+        name: rows.column(name).to_numpy() if name in rows.column_names else None for name in ("sum", "time_s", "count")
     }
     total, time_s, count = columns.values()
     assert total is not None

@@ -72,9 +72,7 @@ def instance_verdict(points: pa.Table, described: pa.Table, judge: VerdictLaw) -
     return verdicts_table([{**row, **key}])
 
 
-def snapshot_of(
-    points: pa.Table, described: pa.Table, window_s: tuple[int, int] | None = None
-) -> Snapshot:
+def snapshot_of(points: pa.Table, described: pa.Table, window_s: tuple[int, int] | None = None) -> Snapshot:
     """
     Return the snapshot of one instance.
 
@@ -177,9 +175,7 @@ def _described(points: pa.Table, described: pa.Table, last_s: int) -> tuple[Inst
     return present, since_s, any(row["is_simulated"] for row in rows)
 
 
-def _last_tags(
-    rows: list[dict[str, str]], known_count: int
-) -> tuple[tuple[str, str], ...] | UnsetType:
+def _last_tags(rows: list[dict[str, str]], known_count: int) -> tuple[tuple[str, str], ...] | UnsetType:
     """Return the tags of the last known description that has any, else of the first later one."""
     for row in (*reversed(rows[:known_count]), *rows[known_count:]):
         tags = msgspec.json.decode(row["described"], type=Instance).tags

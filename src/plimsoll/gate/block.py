@@ -66,8 +66,7 @@ def make_image(backing: Path, size_gib: float | None) -> Path:
     image = backing / IMAGE
     if image.is_symlink():
         raise SourceError(
-            f"'{image}' is a symbolic link, which root would follow",
-            "Remove it, or choose another --backing folder.",
+            f"'{image}' is a symbolic link, which root would follow", "Remove it, or choose another --backing folder."
         )
     if image.exists():
         return image
@@ -128,7 +127,6 @@ def _run(tool: str, *arguments: str) -> str:
         # These programs print warnings first and the error last.
         last = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
         raise SourceError(
-            f"{tool} failed: {last}",
-            "See whether loop devices are allowed here: a container needs '--privileged'.",
+            f"{tool} failed: {last}", "See whether loop devices are allowed here: a container needs '--privileged'."
         )
     return done.stdout

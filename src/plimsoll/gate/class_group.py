@@ -55,9 +55,7 @@ class ClassGroup:
         """
         name, vcpus, memory = limits.db_class, limits.vcpu_count, limits.memory_bytes
         if vcpus is None or memory is None:
-            raise UsageError(
-                f"the vCPUs and the memory of {name} are not documented", "Leave out --with-cpu."
-            )
+            raise UsageError(f"the vCPUs and the memory of {name} are not documented", "Leave out --with-cpu.")
         # A quota can only take away. On a smaller machine the class would seem slower than it is.
         if vcpus > cpu_count():
             raise UsageError(
@@ -89,8 +87,7 @@ class ClassGroup:
             with suppress(OSError):
                 self.folder.rmdir()
             raise UsageError(
-                f"unable to create a control group in '{self._parent}': "
-                f"{(error.strerror or str(error)).lower()}",
+                f"unable to create a control group in '{self._parent}': {(error.strerror or str(error)).lower()}",
                 _DELEGATE,
             ) from error
         return self
@@ -150,8 +147,7 @@ def _parent() -> Path:
         if _words(folder / "cgroup.subtree_control") >= _NEEDED and os.access(folder, os.W_OK):
             return folder
     raise UsageError(
-        "this account may not create a control group with a quota: no group was delegated to it",
-        _DELEGATE,
+        "this account may not create a control group with a quota: no group was delegated to it", _DELEGATE
     )
 
 

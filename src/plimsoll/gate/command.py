@@ -43,9 +43,7 @@ class ChildCommand:
         self._environment = {**os.environ, **(environment or {})}
         path = shutil.which(argv[0], path=self._environment.get("PATH"))
         if path is None:
-            raise UsageError(
-                f"command '{argv[0]}' was not found", "Check the name after '--', and PATH."
-            )
+            raise UsageError(f"command '{argv[0]}' was not found", "Check the name after '--', and PATH.")
         self._argv = [path, *argv[1:]]
         self.name = Path(argv[0]).name
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,11 +57,7 @@ class ChildCommand:
         """
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user's own command
-                self._argv,
-                env=self._environment,
-                stdout=self._output,
-                stderr=self._errors,
-                cwd=self._directory,
+                self._argv, env=self._environment, stdout=self._output, stderr=self._errors, cwd=self._directory
             )
         except OSError as error:
             raise UsageError(

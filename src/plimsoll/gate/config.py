@@ -145,8 +145,7 @@ def check_setup(setup: GateSetup) -> None:
         )
     if not 0 <= setup.credits <= 1:
         raise UsageError(
-            f"a starting balance of {setup.credits:g} is not possible",
-            "Give a share of the full bucket, from 0 to 1.",
+            f"a starting balance of {setup.credits:g} is not possible", "Give a share of the full bucket, from 0 to 1."
         )
     memory = setup.memory_bytes
     if memory is not None and memory < MEMORY_MIN_BYTES:
@@ -158,8 +157,7 @@ def check_setup(setup: GateSetup) -> None:
         for seconds in (setup.latency.read_s, setup.latency.write_s):
             if not 0 <= seconds <= LATENCY_MAX_S:
                 raise UsageError(
-                    f"a base latency of {seconds * 1e3:g} ms is not possible",
-                    f"Give 0 to {LATENCY_MAX_S * 1e3:g} ms.",
+                    f"a base latency of {seconds * 1e3:g} ms is not possible", f"Give 0 to {LATENCY_MAX_S * 1e3:g} ms."
                 )
 
 
@@ -228,12 +226,7 @@ def enforced_stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
 
 def part_of(stage: Stage, scale: float) -> Stage:
     """Return a stage that allows one of `scale` equal parts; of `1 / scale` parts, the whole again."""
-    return replace(
-        stage,
-        baseline=stage.baseline / scale,
-        burst=stage.burst / scale,
-        capacity=stage.capacity / scale,
-    )
+    return replace(stage, baseline=stage.baseline / scale, burst=stage.burst / scale, capacity=stage.capacity / scale)
 
 
 def stages_of(setup: GateSetup, catalog: Catalog) -> tuple[Stage, ...]:
@@ -376,8 +369,7 @@ def parse_limits(text: bytes, name: str) -> OwnLimits:
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
             f"unable to read the limits in '{name}': {error}",
-            'Write them like this: {"chain": [{"name": "volume_iops", "counts": "operations", '
-            '"baseline": 3000}]}.',
+            'Write them like this: {"chain": [{"name": "volume_iops", "counts": "operations", "baseline": 3000}]}.',
         ) from error
     if not file.chain:
         raise DataError(f"the chain in '{name}' is empty", "Give at least one stage.")
@@ -390,19 +382,14 @@ def parse_limits(text: bytes, name: str) -> OwnLimits:
     except DataError as error:
         raise DataError(f"limits of '{name}': {error.message}", error.hint) from error
     given = file.latency_s
-    return OwnLimits(
-        stages=stages,
-        latency=None if given is None else Latency(read_s=given.read, write_s=given.write),
-    )
+    return OwnLimits(stages=stages, latency=None if given is None else Latency(read_s=given.read, write_s=given.write))
 
 
 def _stage(given: _StageFile) -> Stage:
     for number in (given.baseline, given.burst):
         # The law accepts an infinite baseline for a stage without a limit; a file leaves out such a stage.
         if number is not None and not (isfinite(number) and number > 0):
-            raise DataError(
-                f"stage '{given.name}' has a rate of {number}", "It must be finite and above zero."
-            )
+            raise DataError(f"stage '{given.name}' has a rate of {number}", "It must be finite and above zero.")
     return Stage(
         name=given.name,
         baseline=given.baseline,

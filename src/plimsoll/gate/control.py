@@ -23,14 +23,7 @@ from msgspec import Struct
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.gate import place
-from plimsoll.gate.config import (
-    GateSetup,
-    chain_document,
-    enforced_stages_of,
-    has_credits,
-    part_of,
-    stages_of_document,
-)
+from plimsoll.gate.config import GateSetup, chain_document, enforced_stages_of, has_credits, part_of, stages_of_document
 from plimsoll.gate.record import GateChange, storage_of
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Family, Phase
@@ -146,9 +139,7 @@ class GateControl:
                 "Start one with 'plimsoll gate mount', which prints the path of its socket.",
             ) from error
         except (msgspec.DecodeError, ValueError) as error:
-            raise DataError(
-                f"another version of this program wrote '{path}'", "Start the gate again."
-            ) from error
+            raise DataError(f"another version of this program wrote '{path}'", "Start the gate again.") from error
 
     def save_home(self, home: Home) -> None:
         """Write what is emulated now to `gate.json`, atomically."""
@@ -221,9 +212,7 @@ class GateControl:
             home.setup,
             instance=instance,
             stages=None,
-            legacy=False
-            if is_restart or _is_other_class(home.setup, instance)
-            else home.setup.legacy,
+            legacy=False if is_restart or _is_other_class(home.setup, instance) else home.setup.legacy,
         )
         chain = enforced_stages_of(setup, catalog)
         left = self.status().balance
@@ -260,18 +249,13 @@ class GateControl:
         """
         name = family.value if isinstance(family, Family) else family
         if not 0 <= ratio <= 1:
-            raise UsageError(
-                f"a balance of {ratio:g} is not possible",
-                "Give a share of the bucket, from 0 to 1.",
-            )
+            raise UsageError(f"a balance of {ratio:g} is not possible", "Give a share of the bucket, from 0 to 1.")
         chain = self.status().chain
         with_credits = [stage.name for stage in chain if has_credits(stage)]
         if name not in with_credits:
             raise UsageError(
                 f"stage '{name}' has no credits here",
-                f"Stages with credits: {', '.join(with_credits)}."
-                if with_credits
-                else "No stage has credits.",
+                f"Stages with credits: {', '.join(with_credits)}." if with_credits else "No stage has credits.",
             )
         self.ask({"ask": "balance", "stage": name, "ratio": ratio})
         text = f"balance of {name.replace('_', ' ')} set to {format_ratio(ratio)}"
@@ -326,10 +310,7 @@ def find_gate(at: Path | None) -> GateControl:
         return control
     running = [control for control in known_gates() if is_alive(control)]
     if not running:
-        raise SourceError(
-            "this account has no running gate",
-            "Start one with 'plimsoll gate mount', or give --socket.",
-        )
+        raise SourceError("this account has no running gate", "Start one with 'plimsoll gate mount', or give --socket.")
     # Do not guess among several: that could spend the credits of the wrong gate.
     if len(running) > 1:
         sockets = ", ".join(str(control.folder / SOCKET) for control in running)
@@ -339,11 +320,7 @@ def find_gate(at: Path | None) -> GateControl:
 
 def known_gates() -> list[GateControl]:
     """Return every gate of this account that has a folder, running or not."""
-    return [
-        GateControl(path)
-        for path in sorted(place.gates_folder().iterdir())
-        if (path / STATE).is_file()
-    ]
+    return [GateControl(path) for path in sorted(place.gates_folder().iterdir()) if (path / STATE).is_file()]
 
 
 def is_alive(control: GateControl) -> bool:
@@ -374,9 +351,7 @@ def _is_other_class(setup: GateSetup, instance: Instance) -> bool:
     return setup.stages is not None or setup.instance.db_class != instance.db_class
 
 
-def _differences(
-    setup: GateSetup, instance: Instance, *, is_restart: bool
-) -> Sequence[tuple[EventKind, str]]:
+def _differences(setup: GateSetup, instance: Instance, *, is_restart: bool) -> Sequence[tuple[EventKind, str]]:
     """Return the events that an event log would have for the change."""
     found = []
     before = setup.instance

@@ -26,15 +26,7 @@ from plimsoll.gate import keeper as gate_keeper
 from plimsoll.gate import place as gate_place
 from plimsoll.gate.config import GateSetup, config_of
 from plimsoll.gate.control import RECORD, SOCKET, GateControl, GateStatus, Home
-from plimsoll.gate.record import (
-    GateChange,
-    RecordLine,
-    Truth,
-    read_line,
-    read_lines,
-    snapshot_of,
-    truth_of,
-)
+from plimsoll.gate.record import GateChange, RecordLine, Truth, read_line, read_lines, snapshot_of, truth_of
 from plimsoll.gate.stale import clean_stale
 from plimsoll.gate.users import User, users_of
 from plimsoll.model.ceiling import Family
@@ -343,10 +335,7 @@ class Gate:
         backing, mount = self.backing, self.mount
         if gate_place.is_gate_at(mount):
             if not gate_place.is_dead(mount):
-                raise UsageError(
-                    f"a FUSE file system is already mounted at '{mount}'",
-                    "Choose another folder.",
-                )
+                raise UsageError(f"a FUSE file system is already mounted at '{mount}'", "Choose another folder.")
             gate_place.detach(mount)
         # The daemon would have to serve its own requests for files, and would deadlock.
         if backing.is_relative_to(mount) or mount.is_relative_to(backing):
@@ -368,9 +357,7 @@ class Gate:
             ) from error
         # A mount hides the files below it, so the user would miss them.
         if not is_empty:
-            raise UsageError(
-                f"the mount '{mount}' is not empty", "Name an empty folder, or a new one."
-            )
+            raise UsageError(f"the mount '{mount}' is not empty", "Name an empty folder, or a new one.")
         return made
 
     def _start(self, daemon: Path, home: Path, made: list[Path]) -> None:
@@ -426,8 +413,7 @@ class Gate:
             self.stop()
             message, hint = _daemon_error(home)
             raise SourceError(
-                f"the gate did not start: {message or 'it gave no reason'}",
-                hint or f"Its log was in '{home}'.",
+                f"the gate did not start: {message or 'it gave no reason'}", hint or f"Its log was in '{home}'."
             )
         self.daemon_pid = int(json.loads(pid)["pid"])
 

@@ -117,9 +117,7 @@ def _listen(daemon: "subprocess.Popen[bytes]", undo: list[list[str]]) -> bool:
             return True
 
 
-def _take_down(
-    job: dict[str, Any], daemon: "subprocess.Popen[bytes]", undo: list[list[str]], log: Any
-) -> None:
+def _take_down(job: dict[str, Any], daemon: "subprocess.Popen[bytes]", undo: list[list[str]], log: Any) -> None:
     # In reverse order: later steps depend on earlier ones.
     for argv in reversed(undo):
         _run(argv, log)

@@ -150,12 +150,7 @@ def parse_mounts(text: str) -> list[Mounted]:
         before, after = left.split(" "), right.split(" ")
         if separator and len(before) >= 5 and len(after) >= 2:
             found.append(
-                Mounted(
-                    place=Path(_plain(before[4])),
-                    kind=after[0],
-                    device=_plain(after[1]),
-                    number=before[2],
-                )
+                Mounted(place=Path(_plain(before[4])), kind=after[0], device=_plain(after[1]), number=before[2])
             )
     return found
 
@@ -285,10 +280,7 @@ def unmount(place: Path) -> bool:
             # umount waits for a daemon that does not answer.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 subprocess.run(  # noqa: S603
-                    [path, *flags, str(place)],
-                    capture_output=True,
-                    check=False,
-                    timeout=_UNMOUNT_S,
+                    [path, *flags, str(place)], capture_output=True, check=False, timeout=_UNMOUNT_S
                 )
     return mounted_at(place) is None
 
@@ -380,9 +372,7 @@ def new_home() -> Path:
     # Count bytes, as the kernel does.
     if len(os.fsencode(home / "gate.sock")) > _SOCKET_PATH_MAX:
         home.rmdir()
-        raise SourceError(
-            f"the path '{home}' is too long for a socket", "Set TMPDIR to a folder near the root."
-        )
+        raise SourceError(f"the path '{home}' is too long for a socket", "Set TMPDIR to a folder near the root.")
     return home
 
 

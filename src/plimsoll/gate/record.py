@@ -200,11 +200,7 @@ def read_lines(text: bytes) -> list[RecordLine]:
 
 
 def snapshot_of(
-    lines: Sequence[RecordLine],
-    setup: GateSetup,
-    *,
-    changes: Sequence[GateChange] = (),
-    began_s: float | None = None,
+    lines: Sequence[RecordLine], setup: GateSetup, *, changes: Sequence[GateChange] = (), began_s: float | None = None
 ) -> Snapshot:
     """
     Return what CloudWatch would show: one sample for each emulated minute, on the credit clock.
@@ -257,9 +253,7 @@ def truth_of(lines: Sequence[RecordLine]) -> Truth:
     wait_ratio = min(late_s / waited_s, 1.0) if waited_s else 0.0
     starved = _starved_ratio(lines)
     # Each of the three alone changes what clients get, so each one alone voids the run.
-    is_void = (
-        ratio > LATE_RATIO_MAX or wait_ratio > LATE_WAIT_RATIO_MAX or starved > STARVED_RATIO_MAX
-    )
+    is_void = ratio > LATE_RATIO_MAX or wait_ratio > LATE_WAIT_RATIO_MAX or starved > STARVED_RATIO_MAX
     share = f"{format_ratio(ratio)} of {operations:,.0f} operations completed late"
     summary = "no operation was late"
     if late:
@@ -344,9 +338,7 @@ def minutes_of(setup: GateSetup) -> str:
     """Format the credit clock: `credit clock 60: one emulated minute is 1 s`."""
     if setup.clock == 1:
         return "credit clock 1: in real time"
-    return (
-        f"credit clock {setup.clock:g}: one emulated minute is {number(MINUTE_S / setup.clock)} s"
-    )
+    return f"credit clock {setup.clock:g}: one emulated minute is {number(MINUTE_S / setup.clock)} s"
 
 
 def storage_of(instance: Instance) -> str:
@@ -415,9 +407,7 @@ class _Timeline:
     @property
     def credit_clock(self) -> CreditClock:
         """Return how emulated time relates to real time."""
-        return CreditClock(
-            ratio=self._clock, emulated_s=float(self._origin_s), real_s=self._began_s
-        )
+        return CreditClock(ratio=self._clock, emulated_s=float(self._origin_s), real_s=self._began_s)
 
     def steps(self, step_s: int) -> FloatArray:
         """Return the emulated starts of all steps that the record touches, and the end of the last."""
@@ -478,7 +468,5 @@ def _series(clock: _Timeline, step_s: int) -> dict[Metric, Series]:
     for metric, values in found.items():
         is_known = is_covered & np.isfinite(values)
         if is_known.any():
-            kept[metric] = Series(
-                metric=metric, step_s=step_s, time_s=times[is_known], value=values[is_known]
-            )
+            kept[metric] = Series(metric=metric, step_s=step_s, time_s=times[is_known], value=values[is_known])
     return kept

@@ -20,9 +20,7 @@ from plimsoll.units import KIB, MIB, format_bytes_per_s, format_ops_per_s, numbe
 _SMALL_BYTES, _LARGE_BYTES = 4.0 * KIB, float(MIB)
 
 
-def balances_of(
-    instance: Instance, chain: tuple[Stage, ...], catalog: Catalog
-) -> tuple[BalanceNote, ...]:
+def balances_of(instance: Instance, chain: tuple[Stage, ...], catalog: Catalog) -> tuple[BalanceNote, ...]:
     """
     Return one note for each of the four balance metrics of RDS.
 
@@ -37,9 +35,7 @@ def balances_of(
     )
 
 
-def _instance_note(
-    metric: Metric, instance: Instance, chain: tuple[Stage, ...], catalog: Catalog
-) -> BalanceNote:
+def _instance_note(metric: Metric, instance: Instance, chain: tuple[Stage, ...], catalog: Catalog) -> BalanceNote:
     is_bytes = metric is Metric.BYTE_BALANCE_RATIO
     family = Family.INSTANCE_EBS_THROUGHPUT if is_bytes else Family.INSTANCE_EBS_IOPS
     stage = _stage(chain, family)
@@ -69,9 +65,7 @@ def _instance_note(
     return _note(metric, can_move=None, reason=reason)
 
 
-def _legacy_baseline(
-    instance: Instance, catalog: Catalog, most: float | None, *, is_bytes: bool
-) -> float | None:
+def _legacy_baseline(instance: Instance, catalog: Catalog, most: float | None, *, is_bytes: bool) -> float | None:
     """Return the lowest legacy baseline that the instance may still have and that `most` exceeds."""
     baselines = []
     for legacy in legacy_limits_of(instance, catalog):

@@ -134,21 +134,12 @@ def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> BucketRates
     baseline, burst = bucket.numbers(limits)
     lifted = limits.is_lifted_by_restart if isinstance(limits, LegacyLimits) else None
     return BucketRates(
-        baseline=baseline,
-        burst=burst,
-        origin=limits.origin,
-        note=limits.note,
-        is_lifted_by_restart=lifted,
+        baseline=baseline, burst=burst, origin=limits.origin, note=limits.note, is_lifted_by_restart=lifted
     )
 
 
 def bucket_ceilings(
-    bucket: Bucket,
-    now: BucketRates,
-    legacy: tuple[BucketRates, ...],
-    *,
-    burst_s: float,
-    is_age_known: bool,
+    bucket: Bucket, now: BucketRates, legacy: tuple[BucketRates, ...], *, burst_s: float, is_age_known: bool
 ) -> tuple[Ceiling, ...]:
     """
     Return today's ceilings of a bucket, then the legacy ones with other numbers.

@@ -22,9 +22,7 @@ from plimsoll.units import kib
 _SSD_UNIT_BYTES = kib(256)
 
 
-def chain_of(
-    instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits | None = None
-) -> tuple[Stage, ...]:
+def chain_of(instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits | None = None) -> tuple[Stage, ...]:
     """
     Return the stages of an instance, named after their families; undocumented limits have no stage.
 
@@ -43,9 +41,7 @@ def chain_of(
     return _instance_stages(instance, catalog, use_legacy) + _volume_stages(instance, catalog)
 
 
-def _instance_stages(
-    instance: Instance, catalog: Catalog, use_legacy: LegacyLimits | None
-) -> tuple[Stage, ...]:
+def _instance_stages(instance: Instance, catalog: Catalog, use_legacy: LegacyLimits | None) -> tuple[Stage, ...]:
     if instance.db_class is None or is_aurora(instance):
         return ()
     limits = use_legacy or limits_of(instance, catalog)
@@ -62,21 +58,11 @@ def _instance_stages(
         # and the capacity is zero.
         sustained = burst if baseline is None else baseline
         capacity, _ = capacity_bounds(sustained, burst, burst_s)
-        return (
-            Stage(
-                name=family.value,
-                baseline=sustained,
-                burst=burst,
-                capacity=capacity,
-                counts=counts,
-            ),
-        )
+        return (Stage(name=family.value, baseline=sustained, burst=burst, capacity=capacity, counts=counts),)
 
     throughput = limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s
     ops = limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s
-    return stage(Family.INSTANCE_EBS_THROUGHPUT, "bytes", *throughput) + stage(
-        Family.INSTANCE_EBS_IOPS, "ops", *ops
-    )
+    return stage(Family.INSTANCE_EBS_THROUGHPUT, "bytes", *throughput) + stage(Family.INSTANCE_EBS_IOPS, "ops", *ops)
 
 
 def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
@@ -91,10 +77,7 @@ def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
 
 
 def _striped(
-    ceilings: tuple[Ceiling, ...],
-    counts: Literal["bytes", "ops"],
-    stripes: int,
-    unit_bytes: float | None,
+    ceilings: tuple[Ceiling, ...], counts: Literal["bytes", "ops"], stripes: int, unit_bytes: float | None
 ) -> tuple[Stage, ...]:
     """Return the stage of a volume family, whose ceilings are sums over all stripes."""
     if not ceilings:

@@ -79,9 +79,7 @@ def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceil
         rule = catalog.connection_rule(engine, instance.engine_version)
         default = _default(rule, instance, catalog) if rule is not None else None
         count = count if default is None else min(count, default)
-        note = (
-            f"upper bound of the default: {number(row.capacity_acu)} units have {row.connections:,}"
-        )
+        note = f"upper bound of the default: {number(row.capacity_acu)} units have {row.connections:,}"
     # Aurora PostgreSQL caps the default at 2,000 for a smallest capacity of 0 or 0.5 units. The
     # smallest capacity is not read, so the cap is a note (aurora-serverless-v2.setting-capacity).
     cap = catalog.volume_rule("serverless", "small_minimum_connections_max").value

@@ -13,12 +13,7 @@ from msgspec import Struct
 
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import (
-    instance_ebs_iops,
-    instance_ebs_throughput,
-    volume_iops,
-    volume_throughput,
-)
+from plimsoll.limits import instance_ebs_iops, instance_ebs_throughput, volume_iops, volume_throughput
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance, Storage

@@ -26,10 +26,7 @@ def check_purchase(instance: Instance, catalog: Catalog) -> None:
         _check_aurora(instance)
         return
     if storage.kind not in _KINDS:
-        raise UsageError(
-            f"RDS has no storage type '{storage.kind}'",
-            f"Use {', '.join(_KINDS[:-1])} or {_KINDS[-1]}.",
-        )
+        raise UsageError(f"RDS has no storage type '{storage.kind}'", f"Use {', '.join(_KINDS[:-1])} or {_KINDS[-1]}.")
     family = engine_family(instance.engine)
     if family is None:
         raise UsageError(
@@ -37,9 +34,7 @@ def check_purchase(instance: Instance, catalog: Catalog) -> None:
             "Add --engine postgres, mysql, mariadb, oracle-ee, sqlserver-se or db2-se.",
         )
     if storage.size_gib is None:
-        raise UsageError(
-            f"the limits of {storage.kind} storage depend on its size", "Add --size-gib."
-        )
+        raise UsageError(f"the limits of {storage.kind} storage depend on its size", "Add --size-gib.")
     rule = _rule(family, storage.kind, storage.size_gib, catalog)
     _check_ops(storage, rule, catalog)
     _check_throughput(storage, rule)
@@ -54,31 +49,23 @@ def _check_no_storage(storage: Storage) -> None:
     }
     for flag, value in given.items():
         if value is not None:
-            raise UsageError(
-                f"{flag} was given, but no storage type", f"Add --storage {', '.join(_KINDS)}."
-            )
+            raise UsageError(f"{flag} was given, but no storage type", f"Add --storage {', '.join(_KINDS)}.")
 
 
 def _check_aurora(instance: Instance) -> None:
     kind = instance.storage.kind or ""
     if not kind.startswith("aurora"):
-        raise UsageError(
-            f"Aurora does not keep its data on {kind}",
-            "Omit --storage, or use aurora or aurora-iopt1.",
-        )
+        raise UsageError(f"Aurora does not keep its data on {kind}", "Omit --storage, or use aurora or aurora-iopt1.")
     if engine_family(instance.engine) not in (None, "aurora"):
         raise UsageError(
-            f"{instance.engine} does not run on {kind} storage",
-            "Use an Aurora engine, or gp2, gp3, io1 or io2.",
+            f"{instance.engine} does not run on {kind} storage", "Use an Aurora engine, or gp2, gp3, io1 or io2."
         )
 
 
 def _rule(family: str, kind: str, size_gib: float, catalog: Catalog) -> StorageRule:
     rules = catalog.storage_rules(family, kind)
     if not rules:
-        raise UsageError(
-            f"RDS does not offer {kind} storage for {family}", "Choose another storage type."
-        )
+        raise UsageError(f"RDS does not offer {kind} storage for {family}", "Choose another storage type.")
     rule = catalog.storage_rule(family, kind, size_gib)
     if rule is None:
         least, most = rules[0].size_gib_min or 0, rules[-1].size_gib_max
@@ -120,10 +107,7 @@ def _check_throughput(storage: Storage, rule: StorageRule) -> None:
         return
     least, most = rule.provisioned_bytes_per_s_min, rule.provisioned_bytes_per_s_max
     if rule.kind in _PROVISIONED_KINDS:
-        raise UsageError(
-            f"the throughput of {rule.kind} storage follows from its IOPS",
-            "Omit --throughput-mibps.",
-        )
+        raise UsageError(f"the throughput of {rule.kind} storage follows from its IOPS", "Omit --throughput-mibps.")
     if least is None or most is None:
         raise UsageError(
             f"throughput cannot be provisioned on {_where(rule, size_gib)}",
@@ -146,9 +130,7 @@ def _check_throughput(storage: Storage, rule: StorageRule) -> None:
         )
 
 
-def _not_provisionable(
-    what: str, rule: StorageRule, size_gib: float, catalog: Catalog
-) -> UsageError:
+def _not_provisionable(what: str, rule: StorageRule, size_gib: float, catalog: Catalog) -> UsageError:
     larger = [
         other.size_gib_min
         for other in catalog.storage_rules(rule.engine, rule.kind)

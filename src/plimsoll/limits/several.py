@@ -16,10 +16,7 @@ from plimsoll.model.instance import Instance
 
 Rule = Callable[[Instance, Catalog], tuple[Ceiling, ...]]
 
-_NOTE = (
-    "the sum of {} volumes; one of them may reach its own limit earlier,"
-    " which only metrics by VolumeName show"
-)
+_NOTE = "the sum of {} volumes; one of them may reach its own limit earlier, which only metrics by VolumeName show"
 
 
 def together(rule: Rule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
@@ -47,8 +44,5 @@ def together(rule: Rule, instance: Instance, catalog: Catalog) -> tuple[Ceiling,
 
 def _sum(parts: Sequence[Ceiling], like: Ceiling, phase: Phase | None = None) -> Ceiling:
     return replace(
-        like,
-        phase=phase or like.phase,
-        value=sum(part.value for part in parts),
-        note=_NOTE.format(len(parts)),
+        like, phase=phase or like.phase, value=sum(part.value for part in parts), note=_NOTE.format(len(parts))
     )

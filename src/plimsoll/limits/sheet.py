@@ -11,14 +11,7 @@ from plimsoll.model.ceiling import Ceiling, Family, Origin
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import InstanceLimits
-from plimsoll.model.sheet import (
-    ChainRate,
-    Knee,
-    LimitSheet,
-    SheetRow,
-    StageLine,
-    UnusableStorage,
-)
+from plimsoll.model.sheet import ChainRate, Knee, LimitSheet, SheetRow, StageLine, UnusableStorage
 from plimsoll.units import KIB
 
 TABLE_SIZES = tuple(float(KIB * 2**power) for power in range(3, 11))
@@ -26,10 +19,7 @@ TABLE_SIZES = tuple(float(KIB * 2**power) for power in range(3, 11))
 
 # Sixteen points for each doubling draw a smooth line; the table's sizes are among them.
 _CURVE_SIZES = tuple(float(size) for size in KIB * 2 ** (3 + np.arange(7 * 16 + 1) / 16))
-_PAIRS = (
-    (Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS),
-    (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT),
-)
+_PAIRS = ((Family.VOLUME_IOPS, Family.INSTANCE_EBS_IOPS), (Family.VOLUME_THROUGHPUT, Family.INSTANCE_EBS_THROUGHPUT))
 
 
 def sheet_of(instance: Instance, catalog: Catalog) -> LimitSheet:
@@ -63,9 +53,7 @@ def _rows(chain: tuple[Stage, ...], sizes: tuple[float, ...]) -> tuple[SheetRow,
         return ()
     baseline, burst = ceiling_curve(chain, sizes), ceiling_curve(chain, sizes, burst=True)
     return tuple(
-        SheetRow(
-            io_size_bytes=size, baseline=_rate(chain, baseline, at), burst=_rate(chain, burst, at)
-        )
+        SheetRow(io_size_bytes=size, baseline=_rate(chain, baseline, at), burst=_rate(chain, burst, at))
         for at, size in enumerate(sizes)
     )
 

@@ -65,16 +65,9 @@ def _gp2(volumes: Volumes, catalog: Catalog) -> tuple[Ceiling, ...]:
         return (fixed,)
     # Every volume of a stripe set has its own full bucket of 5.4 million credits.
     capacity = catalog.volume_rule("gp2", "credit_capacity_ops").value * volumes.count
-    bucket = {
-        "balance_metric": Metric.VOLUME_BALANCE_RATIO,
-        "capacity_low": capacity,
-        "capacity_high": capacity,
-    }
+    bucket = {"balance_metric": Metric.VOLUME_BALANCE_RATIO, "capacity_low": capacity, "capacity_high": capacity}
     most = _fixed(volumes, burst.value, burst.origin, f"{number(burst.value)} IOPS per gp2 volume")
-    return (
-        replace(fixed, phase=Phase.BASELINE, **bucket),
-        replace(most, phase=Phase.BURST, **bucket),
-    )
+    return (replace(fixed, phase=Phase.BASELINE, **bucket), replace(most, phase=Phase.BURST, **bucket))
 
 
 def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -> Ceiling:
@@ -92,11 +85,7 @@ def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -
 
 def _magnetic(catalog: Catalog) -> tuple[Ceiling, ...]:
     """Return the IOPS maximum of magnetic storage; RDS documents neither its layout nor its throughput."""
-    rules = [
-        rule
-        for engine in catalog.engine_families()
-        for rule in catalog.storage_rules(engine, "standard")
-    ]
+    rules = [rule for engine in catalog.engine_families() for rule in catalog.storage_rules(engine, "standard")]
     return tuple(
         Ceiling(
             family=Family.VOLUME_IOPS,

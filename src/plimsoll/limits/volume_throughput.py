@@ -79,9 +79,7 @@ def _gp2(volumes: Volumes, catalog: Catalog) -> _Rate:
         EBS User Guide, general-purpose.
     """
     small = catalog.volume_rule("gp2", "small_size_gib_max").value
-    rule = catalog.volume_rule(
-        "gp2", "small_mib_per_s" if volumes.size_gib <= small else "mib_per_s"
-    )
+    rule = catalog.volume_rule("gp2", "small_mib_per_s" if volumes.size_gib <= small else "mib_per_s")
     return _published(rule, f"{rule.value:g} MiB/s per gp2 volume of this size")
 
 
@@ -90,9 +88,7 @@ def _gp3(volumes: Volumes, catalog: Catalog) -> _Rate:
     rate = _published(included, f"{included.value:g} MiB/s included with each gp3 volume")
     if volumes.provisioned_bytes_per_s is not None:
         rate = _Rate(
-            bytes_per_s=volumes.provisioned_bytes_per_s,
-            origin=READ_FROM_INSTANCE,
-            note="throughput as provisioned",
+            bytes_per_s=volumes.provisioned_bytes_per_s, origin=READ_FROM_INSTANCE, note="throughput as provisioned"
         )
     # RDS documents the threshold for the whole storage, so the volumes' IOPS are added before it.
     ops_per_s = (volumes.provisioned_ops_per_s or 0.0) * volumes.count
@@ -126,8 +122,7 @@ def _io1(ops_per_s: float, catalog: Catalog) -> _Rate:
     return _Rate(
         bytes_per_s=min(kib(per_op.value) * ops_per_s, mib_per_s(most.value)),
         origin=per_op.origin,
-        note=f"{per_op.value:g} KiB for each provisioned operation, at most {number(most.value)} MiB/s"
-        " per io1 volume",
+        note=f"{per_op.value:g} KiB for each provisioned operation, at most {number(most.value)} MiB/s per io1 volume",
     )
 
 

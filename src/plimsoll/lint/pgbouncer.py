@@ -98,15 +98,12 @@ def _prepared(s: Settings) -> Cause | None:
     affected = s.affected_by(PREPARED)
     # Without a version the default is unknown; a configured 0 leaves no doubt.
     severity: Severity = (
-        "note"
-        if affected is Affected.UNKNOWN and not s.is_set("max_prepared_statements")
-        else "warning"
+        "note" if affected is Affected.UNKNOWN and not s.is_set("max_prepared_statements") else "warning"
     )
     if affected is Affected.YES:
         title = f"{s.product} does not support prepared statements in {_mode(s)} mode"
         remedy = Remedy(
-            text=f"Upgrade to {s.upgrade_for(PREPARED)} or later and let it track them, or disable them in the"
-            " driver.",
+            text=f"Upgrade to {s.upgrade_for(PREPARED)} or later and let it track them, or disable them in the driver.",
             commands=("max_prepared_statements = 200", "prepareThreshold=0"),
         )
     elif severity == "note":
@@ -128,10 +125,7 @@ def _prepared(s: Settings) -> Cause | None:
         title,
         "Drivers prepare statements automatically, JDBC from the fifth execution on. The next transaction may run"
         " on a server connection without the statement: 'prepared statement \"S_1\" does not exist'.",
-        evidence=(
-            s.settings_evidence("pool_mode", "max_prepared_statements"),
-            s.fix_evidence(PREPARED),
-        ),
+        evidence=(s.settings_evidence("pool_mode", "max_prepared_statements"), s.fix_evidence(PREPARED)),
         remedies=(remedy,),
         refuted_by="The drivers of all clients send only unnamed statements.",
     )
@@ -161,10 +155,7 @@ def _reset_never_runs(s: Settings) -> Cause | None:
         "note",
         f"server_reset_query is set but never runs in {_mode(s)} mode",
         "It runs only when a client leaves a session pool. Clients may still expect clean sessions.",
-        evidence=(
-            s.settings_evidence("pool_mode", "server_reset_query"),
-            _manual(s, "server_reset_query"),
-        ),
+        evidence=(s.settings_evidence("pool_mode", "server_reset_query"), _manual(s, "server_reset_query")),
         remedies=(Remedy(text="Remove it, and do not use session state in the clients."),),
         refuted_by="A database of this pooler has pool_mode=session.",
     )
@@ -174,9 +165,7 @@ def _reset_always(s: Settings) -> Cause | None:
     if not s.is_on("server_reset_query_always") or not _shares(s):
         return None
     forgets = s.count("max_prepared_statements") > 0 and s.affected_by(FORGETS) is Affected.YES
-    title = (
-        f"server_reset_query_always runs '{s.text('server_reset_query')}' after every transaction"
-    )
+    title = f"server_reset_query_always runs '{s.text('server_reset_query')}' after every transaction"
     if forgets:
         title = f"{s.product} loses the prepared statements it tracks at every server_reset_query"
     evidence = [s.settings_evidence("pool_mode", "server_reset_query", "server_reset_query_always")]
@@ -201,13 +190,8 @@ def _reset_empty(s: Settings) -> Cause | None:
         "server_reset_query is empty: the next client inherits SET, temporary tables, advisory locks"
         " and prepared statements",
         "In session mode the next client gets the server connection as the last client left it.",
-        evidence=(
-            s.settings_evidence("pool_mode", "server_reset_query"),
-            _manual(s, "server_reset_query"),
-        ),
-        remedies=(
-            Remedy(text="Reset everything.", commands=("server_reset_query = DISCARD ALL",)),
-        ),
+        evidence=(s.settings_evidence("pool_mode", "server_reset_query"), _manual(s, "server_reset_query")),
+        remedies=(Remedy(text="Reset everything.", commands=("server_reset_query = DISCARD ALL",)),),
         refuted_by="No client changes session state.",
     )
 
@@ -221,11 +205,7 @@ def _life_time_zero(s: Settings) -> Cause | None:
         "server_lifetime = 0: every server connection is used once and closed",
         "Zero does not disable the timer, so nothing is pooled.",
         evidence=(s.settings_evidence("server_lifetime"), _manual(s, "server_lifetime")),
-        remedies=(
-            Remedy(
-                text="Keep server connections for an hour.", commands=("server_lifetime = 3600",)
-            ),
-        ),
+        remedies=(Remedy(text="Keep server connections for an hour.", commands=("server_lifetime = 3600",)),),
         refuted_by="SHOW SERVERS lists connections that are older than their last transaction.",
     )
 
@@ -238,10 +218,7 @@ def _no_wait_timeout(s: Settings) -> Cause | None:
         "warning",
         "query_wait_timeout = 0: a client may wait forever for a server connection",
         "If the database hangs, clients accumulate up to max_client_conn, and none gets an error.",
-        evidence=(
-            s.settings_evidence("query_wait_timeout", "max_client_conn"),
-            _manual(s, "query_wait_timeout"),
-        ),
+        evidence=(s.settings_evidence("query_wait_timeout", "max_client_conn"), _manual(s, "query_wait_timeout")),
         remedies=(Remedy(text="Limit the wait.", commands=("query_wait_timeout = 30",)),),
         refuted_by="Every client has a shorter timeout.",
     )
@@ -262,9 +239,7 @@ def _reserve(s: Settings) -> Cause | None:
         "warning",
         f"The reserve of {size} connections never helps: {why}",
         "The reserve opens for a client that has waited longer than reserve_pool_timeout.",
-        evidence=(
-            s.settings_evidence("reserve_pool_size", "reserve_pool_timeout", "query_wait_timeout"),
-        ),
+        evidence=(s.settings_evidence("reserve_pool_size", "reserve_pool_timeout", "query_wait_timeout"),),
         remedies=(Remedy(text="Open it earlier.", commands=("reserve_pool_timeout = 3",)),),
         refuted_by="SHOW POOLS shows more server connections than the pool's size.",
     )
@@ -284,10 +259,7 @@ def _min_pool(s: Settings) -> Cause | None:
         "note",
         f"min_pool_size = {least}{whose} is more than the pool size ({most:.0f})",
         "PgBouncer caps it at the pool's size, so every pool is always full.",
-        evidence=(
-            s.settings_evidence("min_pool_size", "default_pool_size"),
-            _manual(s, "min_pool_size"),
-        ),
+        evidence=(s.settings_evidence("min_pool_size", "default_pool_size"), _manual(s, "min_pool_size")),
         remedies=(Remedy(text="Keep fewer open.", commands=(f"min_pool_size = {most // 4:.0f}",)),),
         refuted_by="The databases set a larger pool_size."
         if not whose
@@ -301,12 +273,9 @@ def _no_transaction_timeout(s: Settings) -> Cause | None:
     return s.finding(
         "IdleTransactionsPinServers",
         "note",
-        "idle_transaction_timeout = 0: a client that never ends its transaction keeps its server connection"
-        " forever",
+        "idle_transaction_timeout = 0: a client that never ends its transaction keeps its server connection forever",
         f"In {_mode(s)} mode {s.count('default_pool_size')} such clients block a whole pool.",
-        evidence=(
-            s.settings_evidence("pool_mode", "idle_transaction_timeout", "default_pool_size"),
-        ),
+        evidence=(s.settings_evidence("pool_mode", "idle_transaction_timeout", "default_pool_size"),),
         remedies=(Remedy(text="Set a limit.", commands=("idle_transaction_timeout = 60",)),),
         refuted_by="The server sets idle_in_transaction_session_timeout.",
     )
@@ -328,12 +297,7 @@ def _nothing_shared(s: Settings) -> Cause | None:
         f"max_client_conn = {clients} is not more than the {servers}",
         "Every client can have its own server connection, so the pooler saves none.",
         evidence=(s.settings_evidence("max_client_conn", "default_pool_size"),),
-        remedies=(
-            Remedy(
-                text="Accept more clients than server connections.",
-                commands=("max_client_conn = 1000",),
-            ),
-        ),
+        remedies=(Remedy(text="Accept more clients than server connections.", commands=("max_client_conn = 1000",)),),
         refuted_by="Its purpose is to keep connections open, not to save them.",
     )
 
@@ -355,12 +319,7 @@ def _total(s: Settings, usable: int | None) -> Cause | None:
         f"{_terms(whole)}{_other_users(s, whole)} Above that, PgBouncer's logins fail, and clients wait for"
         " server_login_retry.",
         evidence=(
-            s.settings_evidence(
-                "default_pool_size",
-                "reserve_pool_size",
-                "max_db_connections",
-                "max_user_connections",
-            ),
+            s.settings_evidence("default_pool_size", "reserve_pool_size", "max_db_connections", "max_user_connections"),
             Evidence(
                 kind="connections",
                 text=f"{count}, compared with {usable:,} usable connections",
@@ -383,11 +342,7 @@ def _total(s: Settings, usable: int | None) -> Cause | None:
 
 def _terms(whole: ServerConnections) -> str:
     if not isfinite(whole.most):
-        names = [
-            d.name
-            for d, size in zip(whole.databases, whole.sizes, strict=True)
-            if not isfinite(size)
-        ]
+        names = [d.name for d, size in zip(whole.databases, whole.sizes, strict=True) if not isfinite(size)]
         return f"A pool_size of 0 means no limit: {', '.join(names[:8])}."
     terms = " + ".join(f"{size:.0f}" for size in whole.sizes)
     terms = terms if len(whole.sizes) <= 8 else f"{len(whole.sizes)} databases"
@@ -411,10 +366,7 @@ def _users_too_new(s: Settings) -> Cause | None:
     unknown = [
         (user.name, setting, since)
         for user in s.config.users
-        for setting, value, since in (
-            ("pool_size", user.size_max, "1.23"),
-            ("reserve_pool_size", user.reserve, "1.24"),
-        )
+        for setting, value, since in (("pool_size", user.size_max, "1.23"), ("reserve_pool_size", user.reserve, "1.24"))
         if value is not None and version_of(s.version) < version_of(since)
     ]
     if not unknown:
@@ -427,14 +379,9 @@ def _users_too_new(s: Settings) -> Cause | None:
         "PgBouncer rejects a configuration with an unknown setting, at the start and at RELOAD.",
         evidence=(
             Evidence(kind="setting", text=f"{setting} of {name} in [users]"),
-            Evidence(
-                kind="documentation",
-                text="source: PgBouncer changelog, 1.23.0 and 1.24.0, read 2026-11-20",
-            ),
+            Evidence(kind="documentation", text="source: PgBouncer changelog, 1.23.0 and 1.24.0, read 2026-11-20"),
         ),
-        remedies=(
-            Remedy(text=f"Upgrade to {since} or later, or set the size for the database instead."),
-        ),
+        remedies=(Remedy(text=f"Upgrade to {since} or later, or set the size for the database instead."),),
         refuted_by="RELOAD in the admin console reports no error.",
     )
 
@@ -444,11 +391,7 @@ def _contradictions(s: Settings) -> list[Cause]:
     # janitor.c of 1.18: query_timeout counts from the client's request, so it also ends a wait and a
     # transaction that lies idle. client_idle_timeout does not apply to clients with a server connection.
     pairs = (
-        (
-            "server_idle_timeout",
-            "server_lifetime",
-            "a free server connection reaches its maximum age first",
-        ),
+        ("server_idle_timeout", "server_lifetime", "a free server connection reaches its maximum age first"),
         ("query_wait_timeout", "query_timeout", "the time of a query includes its wait"),
         ("idle_transaction_timeout", "query_timeout", "it also ends an idle transaction"),
     )
@@ -464,12 +407,7 @@ def _contradictions(s: Settings) -> list[Cause]:
                 f"{inner} ({seconds(a)}) is never reached: {outer} is {seconds(b)}",
                 f"{why[0].upper()}{why[1:]}.",
                 evidence=(s.settings_evidence(inner, outer),),
-                remedies=(
-                    Remedy(
-                        text=f"Make {inner} the shorter one.",
-                        commands=(f"{inner} = {b / 2:.0f}",),
-                    ),
-                ),
+                remedies=(Remedy(text=f"Make {inner} the shorter one.", commands=(f"{inner} = {b / 2:.0f}",)),),
                 refuted_by="They are meant for different databases or users.",
             )
         )
@@ -484,6 +422,5 @@ def _manual(s: Settings, setting: str) -> Evidence:
     default = s.facts.pooler_default("pgbouncer", setting)
     assert default is not None
     return Evidence(
-        kind="documentation",
-        text=f"source: {default.origin.source}, {setting}, read {default.origin.read_on}",
+        kind="documentation", text=f"source: {default.origin.source}, {setting}, read {default.origin.read_on}"
     )

@@ -45,9 +45,7 @@ def pool_size(s: Settings, database: PooledDatabase) -> float:
     size = _first(user.size_max if user else None, database.size_max, s.count("default_pool_size"))
     reserve = _first(user.reserve if user else None, database.reserve, s.count("reserve_pool_size"))
     whole = math.inf if size == 0 and _zero_is_no_limit(s) else float(size + reserve)
-    return min(
-        whole, _limit(database.servers_max, s.count("max_db_connections")), _user_limit(s, database)
-    )
+    return min(whole, _limit(database.servers_max, s.count("max_db_connections")), _user_limit(s, database))
 
 
 def server_connections(s: Settings) -> tuple[ServerConnections, ...]:

@@ -91,10 +91,7 @@ def _life_time_ignored(s: Settings) -> Cause | None:
             s.fix_evidence(UNDER_SERIALIZE),
         ),
         remedies=(
-            Remedy(
-                text=remedy,
-                expected=f"A cached backend ends {seconds(life_s)} after its client disconnects.",
-            ),
+            Remedy(text=remedy, expected=f"A cached backend ends {seconds(life_s)} after its client disconnects."),
             Remedy(
                 text="Until then disable the accept lock, and restart Pgpool-II.",
                 commands=("serialize_accept = off",),
@@ -136,10 +133,7 @@ def _serialize_accept_without_effect(s: Settings) -> Cause | None:
         "note",
         "serialize_accept = on has no effect while child_life_time is above 0",
         "Pgpool-II serialises accept() only if child_life_time is 0.",
-        evidence=(
-            s.settings_evidence("serialize_accept", "child_life_time"),
-            _manual(s, "serialize_accept"),
-        ),
+        evidence=(s.settings_evidence("serialize_accept", "child_life_time"), _manual(s, "serialize_accept")),
         remedies=(
             Remedy(
                 text="Choose one: children that end when idle, or the accept lock.",
@@ -182,8 +176,7 @@ def _life_time_beyond_child(s: Settings) -> Cause | None:
     return s.finding(
         "LifeTimeBeyondChild",
         "note",
-        f"connection_life_time ({seconds(life_s)}) is longer than an idle child lives"
-        f" ({seconds(child_s)})",
+        f"connection_life_time ({seconds(life_s)}) is longer than an idle child lives ({seconds(child_s)})",
         "An idle child ends with all its cached backends before connection_life_time is over.",
         evidence=(s.settings_evidence("child_life_time", LIFE_TIME),),
         remedies=(
@@ -225,8 +218,7 @@ def _clients_miscounted(s: Settings) -> Cause | None:
     return s.finding(
         "ClientsMiscounted",
         "note",
-        f"{s.product} can refuse clients with 'Sorry, too many clients already' although children"
-        " are free",
+        f"{s.product} can refuse clients with 'Sorry, too many clients already' although children are free",
         "It counts clients even if reserved_connections = 0, and the count can be wrong.",
         evidence=(s.settings_evidence("reserved_connections"), s.fix_evidence(MISCOUNTED)),
         remedies=(Remedy(text=f"Upgrade to {s.upgrade_for(MISCOUNTED)} or later."),),
@@ -239,14 +231,10 @@ def _idle_limit(s: Settings) -> Cause | None:
     if limit_s <= 0:
         return None
     contradicts = 0 < life_s < limit_s
-    title = (
-        f"client_idle_limit ends connections that application pools keep idle for"
-        f" {seconds(limit_s)}"
-    )
+    title = f"client_idle_limit ends connections that application pools keep idle for {seconds(limit_s)}"
     if contradicts:
         title = (
-            f"An idle client keeps its backend for {seconds(limit_s)}, but a free backend"
-            f" ends after {seconds(life_s)}"
+            f"An idle client keeps its backend for {seconds(limit_s)}, but a free backend ends after {seconds(life_s)}"
         )
     return s.finding(
         "IdleLimitContradicts" if contradicts else "IdleLimitCutsClients",
@@ -254,21 +242,14 @@ def _idle_limit(s: Settings) -> Cause | None:
         title,
         "An application pool that keeps idle connections longer finds them closed at the next query."
         " It reconnects, and each new connection may start a new backend."
-        + (
-            " Backends of idle clients live longer than those free for all clients."
-            if contradicts
-            else ""
-        ),
+        + (" Backends of idle clients live longer than those free for all clients." if contradicts else ""),
         evidence=(s.settings_evidence("client_idle_limit", LIFE_TIME),),
         remedies=(
             Remedy(
                 text="In every application pool, end idle connections before Pgpool-II does, for example with"
                 " HikariCP's idleTimeout and maxLifetime (milliseconds) and minimumIdle below the"
                 " pool's size.",
-                commands=(
-                    f"idleTimeout={limit_s / 2 * 1000:.0f}",
-                    f"maxLifetime={limit_s * 900:.0f}",
-                ),
+                commands=(f"idleTimeout={limit_s / 2 * 1000:.0f}", f"maxLifetime={limit_s * 900:.0f}"),
                 expected="No query finds a closed connection.",
             ),
         ),
@@ -301,9 +282,7 @@ def _reset(s: Settings) -> Cause | None:
         " tables, advisory locks and prepared statements",
         "The next client gets a cached backend as the last client left it.",
         evidence=(s.settings_evidence("reset_query_list"), _manual(s, "reset_query_list")),
-        remedies=(
-            Remedy(text="Reset everything.", commands=("reset_query_list = 'ABORT; DISCARD ALL'",)),
-        ),
+        remedies=(Remedy(text="Reset everything.", commands=("reset_query_list = 'ABORT; DISCARD ALL'",)),),
         refuted_by="A new client of the same child sees SHOW search_path as configured.",
     )
 
@@ -359,6 +338,5 @@ def _manual(s: Settings, setting: str) -> Evidence:
     default = s.facts.pooler_default("pgpool", setting)
     assert default is not None
     return Evidence(
-        kind="documentation",
-        text=f"source: {default.origin.source}, {setting}, read {default.origin.read_on}",
+        kind="documentation", text=f"source: {default.origin.source}, {setting}, read {default.origin.read_on}"
     )

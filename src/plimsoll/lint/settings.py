@@ -86,8 +86,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     def settings_evidence(self, *names: str) -> Evidence:
         """Return the settings as one line of evidence; values that are not configured are marked as default."""
         lines = [
-            f"{name} = {self.text(name) or 'unknown'}" + ("" if self.is_set(name) else " (default)")
-            for name in names
+            f"{name} = {self.text(name) or 'unknown'}" + ("" if self.is_set(name) else " (default)") for name in names
         ]
         return Evidence(kind="setting", text=", ".join(lines))
 

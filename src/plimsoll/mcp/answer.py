@@ -18,14 +18,7 @@ from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions
-from plimsoll.app.plan import (
-    SHORT_WINDOW,
-    check_window,
-    in_region,
-    plan_snapshot,
-    shows_a_day,
-    with_two_weeks,
-)
+from plimsoll.app.plan import SHORT_WINDOW, check_window, in_region, plan_snapshot, shows_a_day, with_two_weeks
 from plimsoll.app.read import read_target
 from plimsoll.app.render import Found, Report, render, render_brief
 from plimsoll.app.sides import Split, read_sides
@@ -94,9 +87,7 @@ class _Made(Struct, frozen=True, kw_only=True):
     """What to call next, in our own words."""
 
 
-def answer(
-    tool: str, arguments: dict[str, Any], terms: ReadTerms, most_s: float
-) -> ToolAnswer | Refusal:
+def answer(tool: str, arguments: dict[str, Any], terms: ReadTerms, most_s: float) -> ToolAnswer | Refusal:
     """
     Answer one call of a tool; never raises an exception.
 
@@ -139,10 +130,7 @@ def _safe_answer(made: _Made, secrets: tuple[str, ...]) -> ToolAnswer:
     room = ANSWER_BYTES_MAX - _LINK_BYTES - size_of(text) - size_of(content)
     content["report"], content["left_out"] = shortened(document, _FIRST[made.form], room)
     return ToolAnswer(
-        text=text,
-        content=content,
-        whole_json=msgspec.json.encode(document).decode(),
-        whole_text=whole_text,
+        text=text, content=content, whole_json=msgspec.json.encode(document).decode(), whole_text=whole_text
     )
 
 
@@ -168,22 +156,16 @@ def _diagnose(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
     following = ""
     if diagnosis.verdict is Verdict.BINDS and diagnosis.measured_s > 0 and shows_a_day(snapshot):
         following = "Next: call 'plan' with the same arguments, for the cheapest change."
-    return _Made(
-        form="report", found=report, brief=render_brief(report, width=_WIDTH), following=following
-    )
+    return _Made(form="report", found=report, brief=render_brief(report, width=_WIDTH), following=following)
 
 
 def _plan(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
     asked = checked(arguments, PlanArguments)
     if asked.keep_class and asked.keep_storage:
-        raise UsageError(
-            "keep_class and keep_storage together leave nothing to change", "Leave one of them out."
-        )
+        raise UsageError("keep_class and keep_storage together leave nothing to change", "Leave one of them out.")
     constraints = PlanConstraints(
         allowed_ratio=asked.slo,
-        usd_per_day_max=None
-        if asked.max_usd_per_day is None
-        else Decimal(str(asked.max_usd_per_day)),
+        usd_per_day_max=None if asked.max_usd_per_day is None else Decimal(str(asked.max_usd_per_day)),
         keep_class=asked.keep_class,
         keep_storage=asked.keep_storage,
         engine=asked.engine,
@@ -206,14 +188,9 @@ def _options_text(found: Plan) -> str:
     if found.ladder is not None:
         rung = found.ladder.rungs[found.ladder.recommended]
         commands = found.options[rung.option].commands
-        title = (
-            f"Commands of option {rung.option + 1}, which is probably enough, for a person to run:"
-        )
+        title = f"Commands of option {rung.option + 1}, which is probably enough, for a person to run:"
         lines += ["", title, *commands]
-    lines += [
-        "",
-        "Options, and in how many of the cases we consider possible each is enough:",
-    ] * bool(found.options)
+    lines += ["", "Options, and in how many of the cases we consider possible each is enough:"] * bool(found.options)
     lines += (
         f"{number}. {option.title}: {_usd(option.usd_per_day_more)}, {in_cases(option.probability)}"
         for number, option in enumerate(found.options, 1)
@@ -303,8 +280,7 @@ def _diagnosed(
 def _dsn(terms: ReadTerms) -> str:
     if terms.dsn is None:
         raise UsageError(
-            "this server has no database to watch",
-            "The person who starts it gives one with --dsn or in PLIMSOLL_DSN.",
+            "this server has no database to watch", "The person who starts it gives one with --dsn or in PLIMSOLL_DSN."
         )
     return terms.dsn
 

@@ -26,14 +26,10 @@ _Target = Annotated[
     ),
 ]
 _Identifier = Annotated[
-    _Path,
-    Meta(description="Which instance, if the target has several; for example orders-primary."),
+    _Path, Meta(description="Which instance, if the target has several; for example orders-primary.")
 ]
 _InstanceFile = Annotated[
-    _Path,
-    Meta(
-        description="File below the root folder with an answer of 'aws rds describe-db-instances'."
-    ),
+    _Path, Meta(description="File below the root folder with an answer of 'aws rds describe-db-instances'.")
 ]
 _Class = Annotated[_Text, Meta(description="Instance class, for example db.r5.2xlarge.")]
 _Engine = Annotated[_Text, Meta(description="Engine as RDS names it, for example postgres.")]
@@ -42,10 +38,7 @@ _SizeGib = Annotated[float, Meta(gt=0, lt=1e9, description="Allocated storage in
 _Iops = Annotated[float, Meta(gt=0, lt=1e9, description="Provisioned IOPS.")]
 _Throughput = Annotated[float, Meta(gt=0, lt=1e9, description="Provisioned throughput in MiB/s.")]
 _Launched = Annotated[_Text, Meta(description="Date of launch, for example 2019-06-01.")]
-_Last = Annotated[
-    _Text,
-    Meta(description="How far back, for example 24h or 14d. A file is read whole by default."),
-]
+_Last = Annotated[_Text, Meta(description="How far back, for example 24h or 14d. A file is read whole by default.")]
 _From = Annotated[_Text, Meta(description="Start of the window, for example 2026-11-20T10:00Z.")]
 _To = Annotated[_Text, Meta(description="End of the window, exclusive (default: now).")]
 _Patterns = Annotated[tuple[_Text, ...], Meta(max_length=50)]
@@ -66,9 +59,7 @@ class _Windowed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, r
         return ReadOptions(last=self.last, since=self.since, until=self.until)
 
 
-class DiagnoseArguments(
-    _Windowed, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED
-):
+class DiagnoseArguments(_Windowed, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED):
     """A target, and what is known about its instance."""
 
     target: _Target
@@ -88,38 +79,24 @@ class DiagnoseArguments(
         return _described(self, identifier=self.identifier)
 
 
-class PlanArguments(
-    DiagnoseArguments, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED
-):
+class PlanArguments(DiagnoseArguments, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED):
     """A target, and limits of a change."""
 
-    region: (
-        Annotated[
-            _Text, Meta(description="Region of a target from a file, for its prices: us-east-1.")
-        ]
-        | None
-    ) = None
+    region: Annotated[_Text, Meta(description="Region of a target from a file, for its prices: us-east-1.")] | None = (
+        None
+    )
     slo: Annotated[
-        float,
-        Meta(
-            ge=0, le=0.5, description="Share of minutes that may be spent at a ceiling, 0 to 0.5."
-        ),
+        float, Meta(ge=0, le=0.5, description="Share of minutes that may be spent at a ceiling, 0 to 0.5.")
     ] = 0.01
     max_usd_per_day: (
-        Annotated[
-            float, Meta(gt=0, lt=1e9, description="Highest price of a setup for a day of 24 hours.")
-        ]
-        | None
+        Annotated[float, Meta(gt=0, lt=1e9, description="Highest price of a setup for a day of 24 hours.")] | None
     ) = None
     growth: Annotated[
-        float,
-        Meta(gt=0, le=100, description="Factor by which demand is multiplied, for example 1.5."),
+        float, Meta(gt=0, le=100, description="Factor by which demand is multiplied, for example 1.5.")
     ] = 1.0
     keep_class: Annotated[bool, Meta(description="Change only the storage.")] = False
     keep_storage: Annotated[bool, Meta(description="Change only the class.")] = False
-    multi_az: (
-        Annotated[bool, Meta(description="With or without a standby (default: as now).")] | None
-    ) = None
+    multi_az: Annotated[bool, Meta(description="With or without a standby (default: as now).")] | None = None
     allow: Annotated[
         _Patterns,
         Meta(
@@ -129,10 +106,7 @@ class PlanArguments(
         ),
     ] = ()
     deny: Annotated[
-        _Patterns,
-        Meta(
-            description="Exclude classes or storage types that match, for example db.t*; or graviton."
-        ),
+        _Patterns, Meta(description="Exclude classes or storage types that match, for example db.t*; or graviton.")
     ] = ()
 
 
@@ -162,9 +136,7 @@ class InspectArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ) = None
 
 
-class LimitsArguments(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED
-):
+class LimitsArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED):
     """An instance that may exist or not."""
 
     db_class: _Class
@@ -175,10 +147,7 @@ class LimitsArguments(
     throughput_mibps: _Throughput | None = None
     launched: _Launched | None = None
     volumes: (
-        Annotated[
-            int, Meta(ge=1, le=64, description="Number of volumes (default: as RDS documents it).")
-        ]
-        | None
+        Annotated[int, Meta(ge=1, le=64, description="Number of volumes (default: as RDS documents it).")] | None
     ) = None
     multi_az: Annotated[bool, Meta(description="The instance has a standby.")] = False
 
@@ -188,31 +157,21 @@ class LimitsArguments(
         return _described(self)
 
 
-class CompareArguments(
-    _Windowed, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED
-):
+class CompareArguments(_Windowed, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_RENAMED):
     """Two targets, or one with a time at which it is split."""
 
     before: _Target
     after: _Target | None = None
-    at: (
-        Annotated[
-            _Text, Meta(description="Split one target at this time, for example 2026-11-20T10:00Z.")
-        ]
-        | None
-    ) = None
-    window_a: (
-        Annotated[_Text, Meta(description="Window before, of one target: 2026-11-01/2026-11-08.")]
-        | None
-    ) = None
+    at: Annotated[_Text, Meta(description="Split one target at this time, for example 2026-11-20T10:00Z.")] | None = (
+        None
+    )
+    window_a: Annotated[_Text, Meta(description="Window before, of one target: 2026-11-01/2026-11-08.")] | None = None
     window_b: Annotated[_Text, Meta(description="Window after: 2026-11-10/P7D.")] | None = None
     identifier: _Identifier | None = None
     engine: _Engine | None = None
 
 
-def _described(
-    given: DiagnoseArguments | LimitsArguments, *, identifier: str | None = None
-) -> InstanceOptions:
+def _described(given: DiagnoseArguments | LimitsArguments, *, identifier: str | None = None) -> InstanceOptions:
     return InstanceOptions(
         identifier=identifier,
         db_class=given.db_class,
@@ -262,6 +221,5 @@ def checked(arguments: dict[str, Any], kind: type[_Arguments]) -> _Arguments:
         text = str(error).replace("`", "'").replace("$.", "")
         names = ", ".join(input_schema(kind)["properties"])
         raise UsageError(
-            f"the arguments are not valid: {text[:1].lower()}{text[1:]}",
-            f"The arguments of this tool are {names}.",
+            f"the arguments are not valid: {text[:1].lower()}{text[1:]}", f"The arguments of this tool are {names}."
         ) from error

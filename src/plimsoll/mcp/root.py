@@ -45,9 +45,7 @@ def terms_of(root: Path, live: tuple[str, ...], dsn: str | None) -> ReadTerms:
         raise UsageError(f"root '{root}' is not a folder", "Give --root a folder with metrics.")
     for target in live:
         if not is_live(target) or target in {RDS, PROMETHEUS}:
-            raise UsageError(
-                f"'{target}' is not a live target", "Give --live rds:NAME, rds:'*' or prom:URL."
-            )
+            raise UsageError(f"'{target}' is not a live target", "Give --live rds:NAME, rds:'*' or prom:URL.")
         if target.startswith(PROMETHEUS) and "@" in target:
             raise UsageError(
                 "the address of --live contains a user or a password",
@@ -83,9 +81,7 @@ def admitted_file(name: str, terms: ReadTerms) -> str:
     except FileNotFoundError:
         raise _missing(name, root) from None
     except (OSError, ValueError):
-        raise UsageError(
-            f"the path '{_short(name)}' cannot be read", "Give a path below the root folder."
-        ) from None
+        raise UsageError(f"the path '{_short(name)}' cannot be read", "Give a path below the root folder.") from None
     if mode is None:
         raise UsageError(
             f"'{_short(name)}' is not below the root folder",
@@ -97,9 +93,7 @@ def admitted_file(name: str, terms: ReadTerms) -> str:
     if stat.S_ISDIR(mode):
         _check_folder(real, name, root)
     elif not stat.S_ISREG(mode) or str(found) == STANDARD_INPUT:
-        raise UsageError(
-            f"'{_short(name)}' is neither a file nor a folder", "Give a file of metrics."
-        )
+        raise UsageError(f"'{_short(name)}' is neither a file nor a folder", "Give a file of metrics.")
     return str(found)
 
 
@@ -134,8 +128,7 @@ def _check_folder(folder: Path, name: str, root: Path) -> None:
                 )
         if count > _ENTRIES_MAX:
             raise UsageError(
-                f"folder '{_short(name)}' contains more than {_ENTRIES_MAX:,} files",
-                "Name the folder of one instance.",
+                f"folder '{_short(name)}' contains more than {_ENTRIES_MAX:,} files", "Name the folder of one instance."
             )
 
 
@@ -147,9 +140,7 @@ def _missing(name: str, root: Path) -> UsageError:
         names = []
     some = ", ".join(f"'{_short(one)}'" for one in names[:_NAMED_MAX]) or "nothing"
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-    return UsageError(
-        f"'{_short(name)}' does not exist below the root folder", f"It contains {some}{more}."
-    )
+    return UsageError(f"'{_short(name)}' does not exist below the root folder", f"It contains {some}{more}.")
 
 
 def _short(text: str) -> str:

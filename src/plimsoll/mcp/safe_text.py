@@ -21,24 +21,17 @@ _HIDDEN = "***"
 # Letters that count as printable and show nothing: fillers, a joiner, an empty Braille pattern, and the
 # variation selectors, which can carry a message of any length behind one visible letter.
 _UNSEEN = frozenset(
-    map(
-        chr,
-        (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10)),
-    )
+    map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10)))
 ) | frozenset(map(chr, (*range(0x180B, 0x1810), *range(0xE0100, 0xE01F0))))
 
 _SECRET_NAME = re.compile(
-    r"pass|pwd|secret|token|credential|api_?key|access_?key|private|signature|dsn|auth|_key$",
-    re.IGNORECASE,
+    r"pass|pwd|secret|token|credential|api_?key|access_?key|private|signature|dsn|auth|_key$", re.IGNORECASE
 )
 # A shorter value would be found in words and numbers that are no secret.
 _SECRET_LENGTH_MIN = 6
 _PATTERNS = (
     # A user and a password in an address. The password may contain any sign but a space.
-    (
-        re.compile(r"\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@]{0,200}:[^\s]{0,200}@", re.IGNORECASE),
-        rf"\1{_HIDDEN}@",
-    ),
+    (re.compile(r"\b([a-z][a-z0-9+.-]{0,30}://)[^\s/@]{0,200}:[^\s]{0,200}@", re.IGNORECASE), rf"\1{_HIDDEN}@"),
     (re.compile(r"\b(?:AKIA|ASIA|AROA|ABIA|ACCA)[A-Z0-9]{12,}\b"), _HIDDEN),
     (
         re.compile(

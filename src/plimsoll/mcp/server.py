@@ -71,9 +71,7 @@ class _Reports:
     def listed(self) -> list[mcp_types.Resource]:
         """Return every report that can be read."""
         return [
-            mcp_types.Resource(
-                name=name, uri=f"{_URI}{name}", mime_type=mime, size=len(text.encode())
-            )
+            mcp_types.Resource(name=name, uri=f"{_URI}{name}", mime_type=mime, size=len(text.encode()))
             for name, (text, mime) in self._texts.items()
         ]
 
@@ -82,8 +80,7 @@ class _Reports:
         found = self._texts.get(uri.removeprefix(_URI))
         if found is None or not uri.startswith(_URI):
             raise MCPError(
-                mcp_types.INVALID_PARAMS,
-                "there is no such report; call the tool again, and read the address it links",
+                mcp_types.INVALID_PARAMS, "there is no such report; call the tool again, and read the address it links"
             )
         return mcp_types.TextResourceContents(uri=uri, text=found[0], mime_type=found[1])
 
@@ -157,9 +154,7 @@ async def _serve(terms: ReadTerms, timeout_s: float) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def _end_on_signal(
-    calls: _Calls, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
-) -> None:
+async def _end_on_signal(calls: _Calls, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         task_status.started()
         async for _ in signals:
@@ -188,24 +183,15 @@ def make_server(calls: _Calls, terms: ReadTerms) -> Server[Any]:
     ) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=list(listed()))
 
-    async def call_tool(
-        _context: _Context, params: mcp_types.CallToolRequestParams
-    ) -> mcp_types.CallToolResult:
+    async def call_tool(_context: _Context, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         if params.name not in NAMES:
-            raise MCPError(
-                mcp_types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(NAMES)}"
-            )
+            raise MCPError(mcp_types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(NAMES)}")
         found = await calls.answered(params.name, params.arguments or {})
         if isinstance(found, Refusal):
             text = f"error: {found.message}\nhint: {found.hint}"
-            return mcp_types.CallToolResult(
-                content=[mcp_types.TextContent(type="text", text=text)], is_error=True
-            )
+            return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=True)
         return mcp_types.CallToolResult(
-            content=[
-                mcp_types.TextContent(type="text", text=found.text),
-                *reports.keep(params.name, found),
-            ],
+            content=[mcp_types.TextContent(type="text", text=found.text), *reports.keep(params.name, found)],
             structured_content=found.content,
         )
 

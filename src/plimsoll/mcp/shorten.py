@@ -24,9 +24,7 @@ def size_of(node: Any) -> int:
     return len(json.dumps(node, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def shortened(
-    document: dict[str, Any], first: Sequence[str], most: int
-) -> tuple[dict[str, Any], list[str]]:
+def shortened(document: dict[str, Any], first: Sequence[str], most: int) -> tuple[dict[str, Any], list[str]]:
     """
     Return a document of at most so many bytes, and what was left out of it.
 
@@ -86,10 +84,7 @@ def _size(document: dict[str, Any], counts: dict[str, int]) -> int:
 
 def _cut(node: Any, path: str, counts: dict[str, int], left_out: list[str]) -> Any:
     if isinstance(node, dict):
-        return {
-            name: _cut(one, f"{path}.{name}" if path else name, counts, left_out)
-            for name, one in node.items()
-        }
+        return {name: _cut(one, f"{path}.{name}" if path else name, counts, left_out) for name, one in node.items()}
     if isinstance(node, list):
         shown = counts.get(path, 0)
         if len(node) > shown:

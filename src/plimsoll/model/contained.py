@@ -55,9 +55,7 @@ def collecting() -> Iterator[list[InternalError]]:
         _collected.reset(token)
 
 
-def guarded(
-    part: str, compute: Callable[[], _Found], otherwise: _Other, *, hides: str = ""
-) -> _Found | _Other:
+def guarded(part: str, compute: Callable[[], _Found], otherwise: _Other, *, hides: str = "") -> _Found | _Other:
     """
     Return what a part of an answer computes, or `otherwise` after an internal error.
 
@@ -82,11 +80,7 @@ def guarded(
 
 
 def guarded_each(
-    name: Callable[[_Item], str],
-    items: Iterable[_Item],
-    compute: Callable[[_Item], _Found],
-    *,
-    hides: str = "",
+    name: Callable[[_Item], str], items: Iterable[_Item], compute: Callable[[_Item], _Found], *, hides: str = ""
 ) -> list[_Found]:
     """
     Return what is computed of each item, without those that are lost to an internal error.
@@ -117,9 +111,7 @@ def is_internal(error: BaseException) -> bool:
 
 def gaps_of(errors: Iterable[InternalError]) -> tuple[Missing, ...]:
     """Return the gap of each part that is lost."""
-    return tuple(
-        Missing(name=one.part, hides=one.hides, remedy=remedy_of(one.error)) for one in errors
-    )
+    return tuple(Missing(name=one.part, hides=one.hides, remedy=remedy_of(one.error)) for one in errors)
 
 
 def lost_notes(gaps: Iterable[Missing]) -> tuple[str, ...]:

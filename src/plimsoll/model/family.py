@@ -104,11 +104,7 @@ FAMILIES: dict[Family, FamilyFacts] = {
         is_on_aurora=False,
     ),
     Family.CPU: FamilyFacts(
-        name="CPU",
-        code="CPUUnderprovisioned",
-        dimension=Dimension.AMOUNT,
-        unit="ratio",
-        metrics=(Metric.CPU_RATIO,),
+        name="CPU", code="CPUUnderprovisioned", dimension=Dimension.AMOUNT, unit="ratio", metrics=(Metric.CPU_RATIO,)
     ),
     Family.CPU_CREDITS: FamilyFacts(
         name="CPU credits",

@@ -87,19 +87,14 @@ class FleetVerdict(Struct, frozen=True, kw_only=True):
             return FleetRank.NOW if self.is_now else FleetRank.BOUND
         if self.waiting_s:
             return FleetRank.WAITING
-        return {"near": FleetRank.NEAR, "slack": FleetRank.SLACK}.get(
-            self.verdict, FleetRank.UNKNOWN
-        )
+        return {"near": FleetRank.NEAR, "slack": FleetRank.SLACK}.get(self.verdict, FleetRank.UNKNOWN)
 
     @property
     def sort_key(self) -> tuple[float | str, ...]:
         """Return the key of the ranked table; no two instances have the same."""
         near = self.nearest_ratio or 0.0
         place = (self.instance, self.region, self.account)
-        return (
-            *(self.rank, -(self.at_ceiling_s or 0.0), -(self.waiting_s or 0.0), -near),
-            *place,
-        )
+        return (*(self.rank, -(self.at_ceiling_s or 0.0), -(self.waiting_s or 0.0), -near), *place)
 
 
 class FleetReport(Struct, frozen=True, kw_only=True):

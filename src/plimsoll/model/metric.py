@@ -73,19 +73,13 @@ METRICS: dict[Metric, MetricFacts] = {
     Metric.READ_LATENCY_S: _facts("ReadLatency", 1, "s", "mean time of a read"),
     Metric.WRITE_LATENCY_S: _facts("WriteLatency", 1, "s", "mean time of a write"),
     Metric.QUEUE_DEPTH: _facts("DiskQueueDepth", 1, "requests", "requests waiting or in service"),
-    Metric.BYTE_BALANCE_RATIO: _facts(
-        "EBSByteBalance%", 0.01, "ratio", "instance throughput credits left"
-    ),
+    Metric.BYTE_BALANCE_RATIO: _facts("EBSByteBalance%", 0.01, "ratio", "instance throughput credits left"),
     Metric.IO_BALANCE_RATIO: _facts("EBSIOBalance%", 0.01, "ratio", "instance IOPS credits left"),
     Metric.VOLUME_BALANCE_RATIO: _facts("BurstBalance", 0.01, "ratio", "gp2 volume credits left"),
     Metric.CPU_RATIO: _facts("CPUUtilization", 0.01, "ratio", "CPU in use"),
     Metric.CPU_CREDITS: _facts("CPUCreditBalance", 1, "credits", "CPU credits saved"),
-    Metric.CPU_SURPLUS_CREDITS: _facts(
-        "CPUSurplusCreditBalance", 1, "credits", "CPU credits borrowed"
-    ),
-    Metric.CPU_SURPLUS_CREDITS_CHARGED: _facts(
-        "CPUSurplusCreditsCharged", 1, "credits", "CPU credits billed"
-    ),
+    Metric.CPU_SURPLUS_CREDITS: _facts("CPUSurplusCreditBalance", 1, "credits", "CPU credits borrowed"),
+    Metric.CPU_SURPLUS_CREDITS_CHARGED: _facts("CPUSurplusCreditsCharged", 1, "credits", "CPU credits billed"),
     Metric.FREEABLE_MEMORY_BYTES: _facts("FreeableMemory", 1, "bytes", "memory that can be freed"),
     Metric.SWAP_BYTES: _facts("SwapUsage", 1, "bytes", "swap in use"),
     Metric.FREE_STORAGE_BYTES: _facts("FreeStorageSpace", 1, "bytes", "storage space left"),
@@ -103,28 +97,16 @@ METRICS: dict[Metric, MetricFacts] = {
         "NetworkTransmitThroughput", 1, "bytes/s", "bytes sent over the network"
     ),
     Metric.ACTIVE_SESSION_COUNT: _facts("DBLoad", 1, "count", "sessions at work, on average"),
-    Metric.WAITING_SESSION_COUNT: _facts(
-        "DBLoadNonCPU", 1, "count", "sessions at work but waiting, on average"
-    ),
-    Metric.IO_WAITING_SESSION_COUNT: _facts(
-        None, 1, "count", "sessions waiting for I/O, on average"
-    ),
+    Metric.WAITING_SESSION_COUNT: _facts("DBLoadNonCPU", 1, "count", "sessions at work but waiting, on average"),
+    Metric.IO_WAITING_SESSION_COUNT: _facts(None, 1, "count", "sessions waiting for I/O, on average"),
     Metric.TRANSACTIONS_PER_S: _facts(None, 1, "ops/s", "transactions ended"),
     Metric.ROLLBACKS_PER_S: _facts(None, 1, "ops/s", "transactions that ended without effect"),
-    Metric.ARRIVALS_PER_S: _facts(
-        None, 1, "ops/s", "jobs, requests or transactions that came, each once, done or not"
-    ),
+    Metric.ARRIVALS_PER_S: _facts(None, 1, "ops/s", "jobs, requests or transactions that came, each once, done or not"),
     Metric.COMPLETIONS_PER_S: _facts(None, 1, "ops/s", "of what came, done"),
-    Metric.WAITING_WORK_COUNT: _facts(
-        None, 1, "count", "jobs, messages or transactions that wait to be taken up"
-    ),
+    Metric.WAITING_WORK_COUNT: _facts(None, 1, "count", "jobs, messages or transactions that wait to be taken up"),
     Metric.LOAD_AVERAGE: _facts(None, 1, "count", "load average of one minute"),
-    Metric.DATABASE_READ_BYTES_PER_S: _facts(
-        None, 1, "bytes/s", "bytes PostgreSQL asked the system to read"
-    ),
-    Metric.DATABASE_WRITE_BYTES_PER_S: _facts(
-        None, 1, "bytes/s", "bytes PostgreSQL asked the system to write"
-    ),
+    Metric.DATABASE_READ_BYTES_PER_S: _facts(None, 1, "bytes/s", "bytes PostgreSQL asked the system to read"),
+    Metric.DATABASE_WRITE_BYTES_PER_S: _facts(None, 1, "bytes/s", "bytes PostgreSQL asked the system to write"),
 }
 
 BY_CLOUDWATCH_NAME: dict[str, Metric] = {

@@ -25,9 +25,6 @@ def nearest_resource(resources: tuple[Resource, ...]) -> NearestResource | None:
         )
         for r in resources
         if r.ceiling is not None and r.peak is not None and r.ceiling.value > 0
-        if r.verdict in (Verdict.BINDS, Verdict.NEAR)
-        or (r.verdict is Verdict.SLACK and r.family is not Family.MEMORY)
+        if r.verdict in (Verdict.BINDS, Verdict.NEAR) or (r.verdict is Verdict.SLACK and r.family is not Family.MEMORY)
     ]
-    return min(
-        found, key=lambda n: (URGENCY.index(n.verdict), -n.peak_ratio, n.family), default=None
-    )
+    return min(found, key=lambda n: (URGENCY.index(n.verdict), -n.peak_ratio, n.family), default=None)

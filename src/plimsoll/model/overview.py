@@ -156,7 +156,5 @@ class Overview(Struct, frozen=True, kw_only=True):
     def ranked(self) -> tuple[OverviewRow | UnreadInstance, ...]:
         """Return every instance in the order of its rank, including those that could not be read."""
         # An unread instance may be at a limit, so it comes before those that certainly are not.
-        first_slack = next(
-            (i for i, row in enumerate(self.rows) if row.verdict is Verdict.SLACK), len(self.rows)
-        )
+        first_slack = next((i for i, row in enumerate(self.rows) if row.verdict is Verdict.SLACK), len(self.rows))
         return (*self.rows[:first_slack], *self.unread, *self.rows[first_slack:])

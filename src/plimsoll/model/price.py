@@ -80,9 +80,7 @@ class PriceBook(Protocol):
         """
         ...
 
-    def storage_price(
-        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
-    ) -> Price | None:
+    def storage_price(self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ) -> Price | None:
         """
         Return the price of an item of storage, of backups, or of CPU credits.
 
@@ -159,12 +157,7 @@ _DEPLOYED = {
 
 
 def subject(
-    what: str,
-    region: str,
-    *,
-    engine: str | None,
-    deployment: Deployment,
-    license_model: str | None = None,
+    what: str, region: str, *, engine: str | None, deployment: Deployment, license_model: str | None = None
 ) -> str:
     """
     Return a phrase for a price: `the price of db.r5.large for postgres, Multi-AZ, in eu-west-1`.
@@ -223,9 +216,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
         key = InstanceKey(db_class, engine, license_model, deployment, optimized)
         return self.instances.get(key)
 
-    def storage_price(
-        self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ
-    ) -> Price | None:
+    def storage_price(self, item: str, *, deployment: Deployment = Deployment.SINGLE_AZ) -> Price | None:
         """Return the price of an item of `STORAGE_ITEMS`; None where it is not known."""
         return self.items.get(item_key(item, deployment))
 
@@ -247,19 +238,13 @@ class PriceTable(Struct, frozen=True, kw_only=True):
             depends = depends_on_license(self, what, engine, licenses, deployment=deployment)
             if depends:
                 return depends
-        of = subject(
-            what, self.region, engine=engine, deployment=deployment, license_model=license_model
-        )
-        dispute = self._dispute(
-            what, engine, license_model or "".join(licenses), deployment=deployment
-        )
+        of = subject(what, self.region, engine=engine, deployment=deployment, license_model=license_model)
+        dispute = self._dispute(what, engine, license_model or "".join(licenses), deployment=deployment)
         if dispute:
             return f"{of} is not clear: {self.name} has {dispute}"
         return f"{of} is not in {self.name}; a newer offer file may have it"
 
-    def _dispute(
-        self, what: str, engine: str | None, license_model: str, *, deployment: Deployment
-    ) -> str | None:
+    def _dispute(self, what: str, engine: str | None, license_model: str, *, deployment: Deployment) -> str | None:
         if engine is None:
             return self.disputed.get(item_key(what, deployment))
         keys = (
@@ -289,9 +274,7 @@ def depends_on_license(
     return f"{of} depends on the license: give --license {' or '.join(sold)}"
 
 
-WITHOUT_DEPLOYMENT = frozenset(
-    item for item in STORAGE_ITEMS if item.startswith(("aurora", "backup", "cpu"))
-)
+WITHOUT_DEPLOYMENT = frozenset(item for item in STORAGE_ITEMS if item.startswith(("aurora", "backup", "cpu")))
 """Items that cost the same in every deployment."""
 
 

@@ -126,9 +126,7 @@ def cut(snapshot: Snapshot, window_s: tuple[int, int]) -> Snapshot:
         another window. So is `session_load`, unless its stretch lies within the window.
     """
     load = snapshot.session_load
-    is_inside = (
-        load is not None and window_s[0] <= load.during.start_s and load.during.end_s <= window_s[1]
-    )
+    is_inside = load is not None and window_s[0] <= load.during.start_s and load.during.end_s <= window_s[1]
     return msgspec.structs.replace(
         snapshot,
         series=_cut(snapshot.series, window_s),
@@ -147,7 +145,5 @@ def _cut(series: Mapping[Metric, Series], window_s: tuple[int, int]) -> dict[Met
             if last:
                 found[metric] = whole
         elif first < last:
-            found[metric] = replace(
-                whole, time_s=whole.time_s[first:last], value=whole.value[first:last]
-            )
+            found[metric] = replace(whole, time_s=whole.time_s[first:last], value=whole.value[first:last])
     return found

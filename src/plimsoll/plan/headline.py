@@ -65,9 +65,7 @@ def headline_of(
     return ". ".join(text[:1].upper() + text[1:] if n else text for n, text in enumerate(sentences))
 
 
-def _without_steps(
-    options: tuple[Option, ...], unpriced: tuple[Option, ...], faster: str | None
-) -> str:
+def _without_steps(options: tuple[Option, ...], unpriced: tuple[Option, ...], faster: str | None) -> str:
     """Return the headline of a plan without a ladder."""
     first = _first(options)
     sure = next((option for option in options if option.judgement is Judgement.LIFTS), None)
@@ -103,9 +101,7 @@ def _after(options: tuple[Option, ...], ladder: Ladder) -> list[str]:
     later = [options[rung.option] for rung in rungs if rung.kind is RungKind.ENOUGH]
     if later:
         chance = in_cases(later[0].probability)
-        sentences.append(
-            f"if it reaches its ceiling again: {later[0].title} ({_price(later[0])}, enough in {chance})"
-        )
+        sentences.append(f"if it reaches its ceiling again: {later[0].title} ({_price(later[0])}, enough in {chance})")
     if ladder.certain is not None and chosen.judgement is not Judgement.LIFTS:
         sure = options[ladder.certain]
         if sure is not (later[0] if later else None):
@@ -121,10 +117,7 @@ def _by_hours(present: Option, options: tuple[Option, ...], ladder: Ladder) -> s
     sentences = [f"{_first(options)}try {chosen.title} ({_price(chosen)}): the same work takes"]
     sentences[0] += f" {_work(present, chosen)}"
     sentences.append(_capital(ladder.note.partition(";")[0]))
-    sentences += [
-        f"If that is not soon enough: {one.title} ({_price(one)}), {_work(present, one)}"
-        for one in later
-    ]
+    sentences += [f"If that is not soon enough: {one.title} ({_price(one)}), {_work(present, one)}" for one in later]
     return ". ".join(sentences)
 
 
@@ -143,11 +136,7 @@ def _cases(chance: float) -> str:
 
 
 def _enough(present: Option, sure: list[Option]) -> str:
-    cheaper = [
-        option
-        for option in sure
-        if option.usd_per_day_more is not None and option.usd_per_day_more < 0
-    ]
+    cheaper = [option for option in sure if option.usd_per_day_more is not None and option.usd_per_day_more < 0]
     if cheaper:
         best = min(cheaper, key=lambda option: option.usd_per_day_more or Decimal(0))
         return f"no change is needed; {best.title} would be enough too{_for(best)}"
@@ -180,9 +169,7 @@ def _first(options: tuple[Option, ...]) -> str:
         return ""
     if restart.judgement is Judgement.DOES_NOT:
         return "stop and start it first: free, but not enough; then "
-    return (
-        f"stop and start it first: free, and enough in {in_cases(restart.probability)} cases; then "
-    )
+    return f"stop and start it first: free, and enough in {in_cases(restart.probability)} cases; then "
 
 
 def _price(option: Option) -> str:

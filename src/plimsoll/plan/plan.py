@@ -128,9 +128,7 @@ def _planned(
         unpriced=unpriced,
         curve=with_options(
             [
-                replace(point, served_ratio=present.effect.served_ratio)
-                if point.is_present
-                else point
+                replace(point, served_ratio=present.effect.served_ratio) if point.is_present else point
                 for point in guarded("the curve of prices", market.curve, ())
             ],
             options,
@@ -139,8 +137,7 @@ def _planned(
         candidate_count=len(found),
         vector_count=len(market.vectors),
         prices_as_of=as_of,
-        are_prices_old=as_of is not None
-        and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
+        are_prices_old=as_of is not None and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
         headline=guarded(
             "the headline",
             lambda: headline_of(
@@ -160,11 +157,7 @@ def _planned(
 
 
 def first_options(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    catalog: Catalog,
-    book: PriceBook,
-    constraints: PlanConstraints,
+    diagnosis: Diagnosis, snapshot: Snapshot, catalog: Catalog, book: PriceBook, constraints: PlanConstraints
 ) -> FirstOptions:
     """
     Return the current setup, the options and the ladder of the plan, without what only a report needs.
@@ -239,16 +232,10 @@ class _Market:
     def __init__(self, context: PlanContext, found: Arrangements) -> None:
         self._context, self._found = context, found
         self.vectors: LimitVectors = vectors_of(
-            found,
-            context.catalog,
-            io_size_bytes_max=float(context.demand.io_size_bytes.max()),
+            found, context.catalog, io_size_bytes_max=float(context.demand.io_size_bytes.max())
         )
         self._prices: ArrangementPrices = priced(
-            found,
-            context.book,
-            needs=context.needs,
-            constraints=context.constraints,
-            catalog=context.catalog,
+            found, context.book, needs=context.needs, constraints=context.constraints, catalog=context.catalog
         )
         self._high, self._middle = context.demands.high, context.demands.middle
         self._asked: tuple[StepDemand, ...] = ()
@@ -308,9 +295,7 @@ class _Market:
         discount = context.constraints.discount
         return tuple(
             replace(option, break_even=break_even)
-            for option, break_even in with_break_even(
-                made, options, context.present(), discount=discount
-            )
+            for option, break_even in with_break_even(made, options, context.present(), discount=discount)
         )
 
     def curve(self) -> tuple[CurvePoint, ...]:
@@ -349,9 +334,7 @@ class _Market:
         return [
             step.option
             if step.tried is None
-            else self._with_rejected(
-                step.option, step.tried.index, step.tried.result, step.tried.asked
-            )
+            else self._with_rejected(step.option, step.tried.index, step.tried.result, step.tried.asked)
             for step in (() if climb is None else climb.steps)
             if step.kind is not RungKind.FREE
         ]
@@ -363,24 +346,13 @@ class _Market:
         present = context.present().effect.work
         if present is None:
             return ()
-        queue = queue_of(
-            self._prices.more,
-            self._roles[CHEAPEST],
-            self.vectors.of,
-            tie=preferred(self._found),
-        )
-        return sooner_by_price(
-            context.demand, self.vectors, queue, present, growth=context.constraints.growth
-        )
+        queue = queue_of(self._prices.more, self._roles[CHEAPEST], self.vectors.of, tie=preferred(self._found))
+        return sooner_by_price(context.demand, self.vectors, queue, present, growth=context.constraints.growth)
 
     def work_by_price(self) -> tuple[WorkPoint, ...]:
         """Return the duration of the same work by additional cost."""
         return tuple(
-            WorkPoint(
-                name=self._found.name(one.index),
-                usd_per_day_more=usd * 24 / HOURS_PER_MONTH,
-                work=one.work,
-            )
+            WorkPoint(name=self._found.name(one.index), usd_per_day_more=usd * 24 / HOURS_PER_MONTH, work=one.work)
             for one in self._sooner
             if (usd := self._prices.usd_per_month_more(one.index)) is not None
         )
@@ -421,17 +393,14 @@ class _Market:
             options.append((option, index))
         return self._with_rejected(*options[0], result, self._high) if options else None
 
-    def _with_rejected(
-        self, option: Option, index: int, result: SearchResult, asked: StepDemand
-    ) -> Option:
+    def _with_rejected(self, option: Option, index: int, result: SearchResult, asked: StepDemand) -> Option:
         context, found = self._context, self._found
         if context.is_brief:
             return option
         cheaper = cheaper_failing(index, found, self._prices, self.vectors, result.state)
         ratio = context.constraints.allowed_ratio
         reasons = tuple(
-            rejected(one, found, self._prices, asked, context.catalog, allowed_ratio=ratio)
-            for one in cheaper
+            rejected(one, found, self._prices, asked, context.catalog, allowed_ratio=ratio) for one in cheaper
         )
         return replace(option, rejected=reasons)
 
@@ -449,9 +418,7 @@ def _free(context: PlanContext) -> tuple[Option, ...]:
     for move in moves:
         if constraints.keep_storage and not move.is_restart:
             continue
-        option = guarded(
-            "a free change", partial(context.option, move.instance, FREE, free=move), None
-        )
+        option = guarded("a free change", partial(context.option, move.instance, FREE, free=move), None)
         if option is None:
             continue
         if move.is_restart or context.helps(option):

@@ -52,10 +52,7 @@ def median_points(points: Sequence[LoadPoint]) -> tuple[LoadPoint, ...]:
     for point in points:
         if point.busy > 0 and point.per_s > 0:
             bins.setdefault(max(round(point.busy), 1), []).append(point.per_s)
-    return tuple(
-        LoadPoint(busy=float(busy), per_s=float(np.median(rates)))
-        for busy, rates in sorted(bins.items())
-    )
+    return tuple(LoadPoint(busy=float(busy), per_s=float(np.median(rates))) for busy, rates in sorted(bins.items()))
 
 
 def fit_curve(points: Sequence[LoadPoint], *, at_ceiling: bool = False) -> ScalabilityCurve | None:
@@ -73,8 +70,7 @@ def fit_curve(points: Sequence[LoadPoint], *, at_ceiling: bool = False) -> Scala
     rates = np.log([point.per_s for point in seen])
     first = log(max(point.per_s / point.busy for point in seen))
     best = min(
-        (_minimise(np.array([first, log(s), log(k)]), busy, rates) for s, k in _STARTS),
-        key=lambda fit: fit.cost,
+        (_minimise(np.array([first, log(s), log(k)]), busy, rates) for s, k in _STARTS), key=lambda fit: fit.cost
     )
     rate, contention, coherence = best.constants
     n95, most = _n95(rate, contention, coherence)
@@ -200,9 +196,7 @@ def _minimise(theta: FloatArray, busy: FloatArray, rates: FloatArray) -> _Fit:
     return _Fit(cost, (rate, contention, coherence))
 
 
-def _jacobian(
-    theta: FloatArray, busy: FloatArray, rates: FloatArray, residuals: FloatArray
-) -> FloatArray:
+def _jacobian(theta: FloatArray, busy: FloatArray, rates: FloatArray, residuals: FloatArray) -> FloatArray:
     """Return the derivatives of the residuals by finite differences."""
     columns = []
     for place in range(3):

@@ -9,14 +9,7 @@ connections are active at once.
 from math import ceil, floor
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.model.pool_size import (
-    Basis,
-    PoolSizing,
-    PoolVerdict,
-    RecommendedPool,
-    ServerCapacity,
-    Service,
-)
+from plimsoll.model.pool_size import Basis, PoolSizing, PoolVerdict, RecommendedPool, ServerCapacity, Service
 from plimsoll.model.postgres import SUPERUSER_RESERVED
 from plimsoll.pools.concurrency import erlang_sessions, mean_duration_s, throughput
 from plimsoll.units import format_bytes, format_latency, number
@@ -79,14 +72,8 @@ def class_notes(connections: int, others: int, catalog: Catalog) -> tuple[str, .
     needed = connections + others + SUPERUSER_RESERVED
     notes = []
     for family in _FAMILIES:
-        known = [
-            catalog.instance_limits(name)
-            for name in catalog.classes()
-            if name.startswith(f"{family}.")
-        ]
-        sized = sorted(
-            ((one.memory_bytes, one) for one in known if one.memory_bytes), key=lambda at: at[0]
-        )
+        known = [catalog.instance_limits(name) for name in catalog.classes() if name.startswith(f"{family}.")]
+        sized = sorted(((one.memory_bytes, one) for one in known if one.memory_bytes), key=lambda at: at[0])
         for memory_bytes, limits in sized:
             # The formula uses DBInstanceClassMemory, the class's memory less the system's part. That part
             # is not published, so this is an upper bound.
@@ -151,9 +138,7 @@ def _verdict(connections: int, server: ServerCapacity, runs: int | None) -> Pool
     return PoolVerdict.UNKNOWN if server.usable is None and runs is None else PoolVerdict.FITS
 
 
-def _divide(
-    services: tuple[Service, ...], target: int, server: ServerCapacity
-) -> tuple[RecommendedPool, ...]:
+def _divide(services: tuple[Service, ...], target: int, server: ServerCapacity) -> tuple[RecommendedPool, ...]:
     """
     Divide the target in proportion to the current pools; each container has at least 1 connection.
 
@@ -165,16 +150,13 @@ def _divide(
     found: dict[int, list[int]] = {}
     for rounded in (floor, _nearest, ceil):
         pools = [
-            min(max(rounded(share / one.containers), 1), one.pool)
-            for one, share in zip(services, shares, strict=True)
+            min(max(rounded(share / one.containers), 1), one.pool) for one, share in zip(services, shares, strict=True)
         ]
         total = sum(pool * one.containers for pool, one in zip(pools, services, strict=True))
         found.setdefault(total, pools)
     pools = found[_total_of(sorted(found), target, server)]
     return tuple(
-        RecommendedPool(
-            service=one, pool=pool, arithmetic=_arithmetic(one, target, asked, share, pool)
-        )
+        RecommendedPool(service=one, pool=pool, arithmetic=_arithmetic(one, target, asked, share, pool))
         for one, share, pool in zip(services, shares, pools, strict=True)
     )
 

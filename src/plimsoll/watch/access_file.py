@@ -41,10 +41,7 @@ _HEADERS = (
 _NOT_OURS = {
     "cert": ("a certificate in the file", "Name a file with cert_file."),
     "key": ("a key in the file", "Name a file with key_file."),
-    "client_allowed_sans": (
-        "a list of allowed names of clients",
-        "Use a client_ca_file of its own for those clients.",
-    ),
+    "client_allowed_sans": ("a list of allowed names of clients", "Use a client_ca_file of its own for those clients."),
     "cipher_suites": ("a list of ciphers", "Leave it out; those of OpenSSL's defaults are used."),
     "curve_preferences": ("a list of curves", "Leave it out; OpenSSL's defaults are used."),
     "rate_limit": ("a limit of requests", "Leave it out, or put a proxy in front."),
@@ -104,17 +101,13 @@ class WebConfig(Struct, frozen=True, kw_only=True):
 class _StrictLoader(yaml.SafeLoader):  # type: ignore[misc]
     """Refuses a key that is given twice: of two hashes of one user, one would be silently ignored."""
 
-    def construct_mapping(
-        self, node: yaml.MappingNode, deep: bool = False
-    ) -> dict[Hashable, object]:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, "a key is given twice", key.start_mark
-                )
+                raise yaml.constructor.ConstructorError(None, None, "a key is given twice", key.start_mark)
             seen.add(key.value)
         found: dict[Hashable, object] = super().construct_mapping(node, deep=deep)
         return found
@@ -162,8 +155,7 @@ def _parsed(path: Path) -> WebConfigFile:
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"'{path}' is not a text file in UTF-8",
-            "Give a file with --web.config.file, or config_file in [web].",
+            f"'{path}' is not a text file in UTF-8", "Give a file with --web.config.file, or config_file in [web]."
         ) from error
     if len(raw) > _FILE_BYTES_MAX:
         raise UsageError(f"'{path}' has more than {_FILE_BYTES_MAX:,} bytes", _SEE)
@@ -176,9 +168,7 @@ def _parsed(path: Path) -> WebConfigFile:
         place = f" in line {mark.line + 1}" if mark is not None else ""
         problem = str(getattr(error, "problem", None) or "")
         twice = " a key is given twice" if problem == "a key is given twice" else ""
-        raise UsageError(
-            f"'{path}' is not YAML{':' if twice else ''}{twice}{place}", _SEE
-        ) from None
+        raise UsageError(f"'{path}' is not YAML{':' if twice else ''}{twice}{place}", _SEE) from None
     except RecursionError as error:
         raise UsageError(f"'{path}' is nested too deeply", _SEE) from error
     try:
@@ -203,9 +193,7 @@ def _context(path: Path, tls: TlsServerConfig) -> ssl.SSLContext:
     verify = _clients(path, tls)
     least, most = _version(path, tls, "min_version"), _version(path, tls, "max_version")
     if least > most:
-        raise UsageError(
-            f"'{path}': min_version is above max_version", "Leave max_version out, or use TLS13."
-        )
+        raise UsageError(f"'{path}': min_version is above max_version", "Leave max_version out, or use TLS13.")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version, context.maximum_version = least, most
     context.set_alpn_protocols(["http/1.1"])
@@ -249,14 +237,10 @@ def _clients(path: Path, tls: TlsServerConfig) -> ssl.VerifyMode:
     return verify
 
 
-def _version(
-    path: Path, tls: TlsServerConfig, key: Literal["min_version", "max_version"]
-) -> ssl.TLSVersion:
+def _version(path: Path, tls: TlsServerConfig, key: Literal["min_version", "max_version"]) -> ssl.TLSVersion:
     asked: str = getattr(tls, key)
     if asked not in _VERSIONS:
-        raise UsageError(
-            f"'{path}': {key} '{asked[:60]}' is not supported", "Use TLS12 or TLS13, in capitals."
-        )
+        raise UsageError(f"'{path}': {key} '{asked[:60]}' is not supported", "Use TLS12 or TLS13, in capitals.")
     return _VERSIONS[asked]
 
 
@@ -276,13 +260,9 @@ def _headers(path: Path, headers: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for name, value in headers.items():
         if name.lower() not in known:
-            raise UsageError(
-                f"'{path}': the header '{name[:60]}' cannot be set", f"Use {', '.join(_HEADERS)}."
-            )
+            raise UsageError(f"'{path}': the header '{name[:60]}' cannot be set", f"Use {', '.join(_HEADERS)}.")
         if not value.isascii() or not value.isprintable():
-            raise UsageError(
-                f"'{path}': the header '{name}' is not one line of ASCII", "Write it on one line."
-            )
+            raise UsageError(f"'{path}': the header '{name}' is not one line of ASCII", "Write it on one line.")
         if value:
             found[known[name.lower()]] = value
     return found

@@ -101,18 +101,12 @@ def read_settings(path: Path) -> WatchSettings:
         raw = tomllib.loads(path.read_bytes().decode())
     except OSError as error:
         raise UsageError(
-            f"unable to read '{path}': {(error.strerror or str(error)).lower()}",
-            "Give a file with --config.",
+            f"unable to read '{path}': {(error.strerror or str(error)).lower()}", "Give a file with --config."
         ) from error
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"'{path}' is not a text file in UTF-8", "Give a file with --config."
-        ) from error
+        raise UsageError(f"'{path}' is not a text file in UTF-8", "Give a file with --config.") from error
     except ValueError as error:
-        raise UsageError(
-            f"'{path}' is not TOML: {str(error)[:1].lower()}{str(error)[1:]}",
-            _SEE,
-        ) from error
+        raise UsageError(f"'{path}' is not TOML: {str(error)[:1].lower()}{str(error)[1:]}", _SEE) from error
     try:
         settings = msgspec.convert(raw, WatchSettings)
     except msgspec.ValidationError as error:
@@ -134,9 +128,7 @@ def check_settings(settings: WatchSettings) -> None:
     for one in settings.targets:
         place = (one.target, one.account, one.region)
         if place in named:
-            raise UsageError(
-                f"the target '{one.target}' is given twice", "Give each its own account or region."
-            )
+            raise UsageError(f"the target '{one.target}' is given twice", "Give each its own account or region.")
         named.add(place)
     _check_url(settings.web.external_url)
     names = [receiver.name for receiver in settings.receivers]
@@ -151,25 +143,15 @@ def check_settings(settings: WatchSettings) -> None:
         )
     headroom = settings.rules.headroom
     if headroom.days > headroom.of_days:
-        raise UsageError(
-            f"rules.headroom counts {headroom.days} of {headroom.of_days} days",
-            "Give days ≤ of_days.",
-        )
+        raise UsageError(f"rules.headroom counts {headroom.days} of {headroom.of_days} days", "Give days ≤ of_days.")
     poll = settings.poll
-    if (
-        not poll.urgent_interval_s
-        <= poll.interval_s
-        <= poll.far_interval_s
-        <= poll.longest_interval_s
-    ):
+    if not poll.urgent_interval_s <= poll.interval_s <= poll.far_interval_s <= poll.longest_interval_s:
         raise UsageError(
             "the intervals of [poll] are not in order",
             "Keep urgent_interval_s ≤ interval_s ≤ far_interval_s ≤ longest_interval_s.",
         )
     if settings.inspection.window_s > settings.inspection.interval_s:
-        raise UsageError(
-            "inspection.window_s is longer than inspection.interval_s", "Give a shorter window_s."
-        )
+        raise UsageError("inspection.window_s is longer than inspection.interval_s", "Give a shorter window_s.")
     if settings.web.listen_address:
         address_of(settings.web.listen_address)
 
@@ -211,9 +193,7 @@ def _check_url(text: str) -> None:
     Raises:
         UsageError: it is not `http://HOST` or `https://HOST`, optionally with a port and a path.
     """
-    if text and not re.fullmatch(
-        r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?", text
-    ):
+    if text and not re.fullmatch(r"https?://(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?(?:/[\w./~-]*)?", text):
         raise UsageError(
             f"web.external_url '{text[:60]}' is not an address",
             "Write it as https://plimsoll.example or http://HOST:PORT.",

@@ -65,9 +65,7 @@ class Delivery:
         count = 0
         while not is_stopping():
             queued = self._ledger.due(
-                self._receiver.name,
-                now_s=self._now_s(),
-                longest_wait_s=max(_LONGEST_WAIT_S, _REFUSED_WAIT_S),
+                self._receiver.name, now_s=self._now_s(), longest_wait_s=max(_LONGEST_WAIT_S, _REFUSED_WAIT_S)
             )
             if queued is None:
                 break
@@ -176,9 +174,7 @@ class DeliveryThread:
         self._now_s, self._log = now_s, log
         self._stopping = threading.Event()
         self._woken = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"delivery-{receiver.name}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"delivery-{receiver.name}", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
@@ -197,13 +193,7 @@ class DeliveryThread:
         while not self._stopping.is_set():
             try:
                 with self._open_ledger() as ledger:
-                    delivery = Delivery(
-                        self._receiver,
-                        ledger,
-                        now_s=self._now_s,
-                        log=self._log,
-                        tally=self._tally,
-                    )
+                    delivery = Delivery(self._receiver, ledger, now_s=self._now_s, log=self._log, tally=self._tally)
                     said = self._until_stopped(delivery, said)
             except PlimsollError as error:
                 said = self._note(error, said)

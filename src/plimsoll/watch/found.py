@@ -55,9 +55,7 @@ class Board:
         """Return every instance, in no order; safe in any thread."""
         return list(self._entries.values())
 
-    def show(
-        self, status: InstanceStatus, record: RememberedInstance, snapshot: Snapshot | None
-    ) -> None:
+    def show(self, status: InstanceStatus, record: RememberedInstance, snapshot: Snapshot | None) -> None:
         """Show an instance; the revision grows if a reader would see a difference."""
         with self._writing:
             before = self._entries.get(record.instance)
@@ -70,9 +68,7 @@ class Board:
             )
             # An entry is there before its revision is, so that no reader misses it.
             revision = before.revision if before and is_same else self.revision + 1
-            self._entries[record.instance] = BoardEntry(
-                status=status, record=record, snapshot=kept, revision=revision
-            )
+            self._entries[record.instance] = BoardEntry(status=status, record=record, snapshot=kept, revision=revision)
             self.revision = max(self.revision, revision)
 
     def touch(self, instance: WatchedInstance) -> None:
@@ -107,9 +103,7 @@ def lean(snapshot: Snapshot) -> Snapshot:
     def own(series: Mapping[Metric, Series]) -> dict[Metric, Series]:
         return {
             metric: with_arrays(
-                one,
-                time_s=times.setdefault(one.time_s.tobytes(), np.array(one.time_s)),
-                value=np.array(one.value),
+                one, time_s=times.setdefault(one.time_s.tobytes(), np.array(one.time_s)), value=np.array(one.value)
             )
             for metric, one in series.items()
         }
@@ -121,11 +115,7 @@ class Found:
     """What was found of each instance, beside what is stored of it."""
 
     def __init__(
-        self,
-        settings: WatchSettings,
-        memory: Memory,
-        timetable: Timetable,
-        board: Board | None = None,
+        self, settings: WatchSettings, memory: Memory, timetable: Timetable, board: Board | None = None
     ) -> None:
         """Nothing was found yet; what is found is shown on the board."""
         self._settings, self._memory, self._timetable = settings, memory, timetable
@@ -151,11 +141,7 @@ class Found:
         self._board.keep(())
 
     def status(
-        self,
-        records: Iterable[RememberedInstance],
-        *,
-        month_usd: float | None,
-        waiting: dict[str, int],
+        self, records: Iterable[RememberedInstance], *, month_usd: float | None, waiting: dict[str, int]
     ) -> OwnerStatus:
         """
         Return everything that is shown.

@@ -88,10 +88,7 @@ class History:
                 (instance.account, instance.region, instance.name, count_max),
             ).fetchall()
             return [
-                replace(
-                    msgspec.json.decode(message, type=PastTransition),
-                    deliveries=_deliveries(db, key, number),
-                )
+                replace(msgspec.json.decode(message, type=PastTransition), deliveries=_deliveries(db, key, number))
                 for key, number, message in rows
             ]
 
@@ -106,8 +103,7 @@ class History:
 
 def _deliveries(db: sqlite3.Connection, key: str, number: int) -> tuple[DeliveryState, ...]:
     rows = db.execute(
-        "SELECT receiver, sent_s, attempts, error FROM outbox WHERE key = ? AND number = ? "
-        "ORDER BY receiver",
+        "SELECT receiver, sent_s, attempts, error FROM outbox WHERE key = ? AND number = ? ORDER BY receiver",
         (key, number),
     )
     return tuple(

@@ -35,12 +35,7 @@ from plimsoll.watch.targets import Computations
 COMPLETE_AFTER_S = 60
 # Each takes a second or two, and a round of 1,000 instances has a minute. The first messages are those that are read.
 _ADVISED_MAX = 12
-_RATES = (
-    Metric.READ_BYTES_PER_S,
-    Metric.WRITE_BYTES_PER_S,
-    Metric.READ_OPS_PER_S,
-    Metric.WRITE_OPS_PER_S,
-)
+_RATES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 
 
 def data_end_of(snapshot: Snapshot, complete_s: float) -> int | None:
@@ -68,13 +63,7 @@ class Judge:
     """Judges readings with one configuration."""
 
     def __init__(
-        self,
-        tables: RuleTables,
-        computations: Computations,
-        *,
-        runbook_base: str,
-        page_base: str = "",
-        log: Log,
+        self, tables: RuleTables, computations: Computations, *, runbook_base: str, page_base: str = "", log: Log
     ) -> None:
         """Use these rules, and these computations for what a message says beside its transition."""
         self._tables, self._computations = tables, computations
@@ -110,9 +99,7 @@ class Judge:
         with collecting() as failed:
             outcome = guarded(
                 "the new data",
-                lambda: self._of_data(
-                    snapshot, record, remembered, days, at_s=at_s, window_s=window_s
-                ),
+                lambda: self._of_data(snapshot, record, remembered, days, at_s=at_s, window_s=window_s),
                 None,
             )
         self._say(record.instance.name, failed)
@@ -172,9 +159,7 @@ class Judge:
                     error=f"internal error {one.error}",
                 )
 
-    def of_silence(
-        self, record: RememberedInstance, remembered: list[Standing], *, is_stale: bool
-    ) -> InstanceOutcome:
+    def of_silence(self, record: RememberedInstance, remembered: list[Standing], *, is_stale: bool) -> InstanceOutcome:
         """
         Return what follows from a poll that brought nothing new.
 
@@ -188,9 +173,7 @@ class Judge:
         if self._tables.unknown.is_on:
             found[UNKNOWN] = (
                 condition_of_silence(
-                    data_end_s=record.data_end_s,
-                    silent_s=ceil(record.silent_s),
-                    reason=record.reason,
+                    data_end_s=record.data_end_s, silent_s=ceil(record.silent_s), reason=record.reason
                 ),
             )
         if is_stale:
@@ -210,9 +193,7 @@ class Judge:
             is_configured: whether its target is still in the configuration.
         """
         condition = condition_of_departure(
-            at_s=record.data_end_s + ceil(record.silent_s),
-            missed_s=record.unlisted_s,
-            is_configured=is_configured,
+            at_s=record.data_end_s + ceil(record.silent_s), missed_s=record.unlisted_s, is_configured=is_configured
         )
         return self._outcome(record, departed(remembered, condition))
 
@@ -229,9 +210,7 @@ class Judge:
         messages = []
         for transition in evaluation.transitions:
             is_sent = (transition.key, transition.number) in announced
-            surroundings = self._surroundings(
-                transition, diagnosis if is_sent else None, snapshot if is_sent else None
-            )
+            surroundings = self._surroundings(transition, diagnosis if is_sent else None, snapshot if is_sent else None)
             messages.append(message_of(transition, surroundings))
         return InstanceOutcome(
             record=record,
@@ -255,20 +234,14 @@ class Judge:
                 advice = transition.condition.advice or guarded(
                     "advice", lambda: self._computations.advise(diagnosis, snapshot), ()
                 )
-                picture = guarded(
-                    "a picture", lambda: self._computations.draw(diagnosis, snapshot), b""
-                )
+                picture = guarded("a picture", lambda: self._computations.draw(diagnosis, snapshot), b"")
             except PlimsollError as error:
                 self._log(
-                    "message is without advice or picture",
-                    instance=transition.subject.instance,
-                    error=error.message,
+                    "message is without advice or picture", instance=transition.subject.instance, error=error.message
                 )
         return self._around(diagnosis, advice, picture)
 
-    def _around(
-        self, diagnosis: Diagnosis | None, advice: tuple[str, ...], picture: bytes = b""
-    ) -> Surroundings:
+    def _around(self, diagnosis: Diagnosis | None, advice: tuple[str, ...], picture: bytes = b"") -> Surroundings:
         return Surroundings(
             advice=advice,
             is_simulated=diagnosis is not None and diagnosis.is_simulated,
@@ -283,9 +256,7 @@ def _nothing_known(remembered: list[Standing], at_s: int) -> Mapping[str, tuple[
     for standing in remembered:
         rule = standing.subject.rule
         if rule != UNKNOWN:
-            blind = Condition(
-                ceiling=standing.subject.ceiling, at_s=at_s, is_known=False, text="is not known"
-            )
+            blind = Condition(ceiling=standing.subject.ceiling, at_s=at_s, is_known=False, text="is not known")
             found[rule] = (*found.get(rule, ()), blind)
     return found
 
@@ -297,11 +268,7 @@ def _new_days(situation: Situation, window_s: tuple[int, int]) -> tuple[DaySumma
         if use.used is None or use.sustained is None or use.sustained.value <= 0:
             continue
         found += summarise(
-            family,
-            use.used.time_s,
-            use.used.value / use.sustained.value,
-            step_s=use.used.step_s,
-            window_s=window_s,
+            family, use.used.time_s, use.used.value / use.sustained.value, step_s=use.used.step_s, window_s=window_s
         )
     return tuple(found)
 

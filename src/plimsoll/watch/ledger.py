@@ -121,8 +121,7 @@ class Ledger(LedgerFile):
             if 0 < left_s <= 2 * self._lease_s:
                 return False
         self._db.execute(
-            "INSERT OR REPLACE INTO lease (id, owner, until_s) VALUES (1, ?, ?)",
-            (self.owner, now_s + self._lease_s),
+            "INSERT OR REPLACE INTO lease (id, owner, until_s) VALUES (1, ?, ?)", (self.owner, now_s + self._lease_s)
         )
         return True
 
@@ -136,17 +135,14 @@ class Ledger(LedgerFile):
     def records(self) -> list[RememberedInstance]:
         """Return every instance that was ever read, in order of names."""
         with self._translated():
-            rows = self._db.execute(
-                "SELECT record FROM instances ORDER BY account, region, name"
-            ).fetchall()
+            rows = self._db.execute("SELECT record FROM instances ORDER BY account, region, name").fetchall()
         return [msgspec.json.decode(row[0], type=RememberedInstance) for row in rows]
 
     def standings(self, instance: WatchedInstance) -> list[Standing]:
         """Return what is remembered of the subjects of an instance."""
         with self._translated():
             rows = self._db.execute(
-                "SELECT standing FROM standings WHERE account = ? AND region = ? AND name = ? "
-                "ORDER BY rule, ceiling",
+                "SELECT standing FROM standings WHERE account = ? AND region = ? AND name = ? ORDER BY rule, ceiling",
                 _place(instance),
             ).fetchall()
         return [msgspec.json.decode(row[0], type=Standing) for row in rows]
@@ -177,18 +173,12 @@ class Ledger(LedgerFile):
         place = _place(outcome.record.instance)
         with self._writing_as_owner(now_s):
             self._db.execute(
-                "INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?)",
-                (*place, msgspec.json.encode(outcome.record)),
+                "INSERT OR REPLACE INTO instances VALUES (?, ?, ?, ?)", (*place, msgspec.json.encode(outcome.record))
             )
             for standing in outcome.standings:
                 self._db.execute(
                     "INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?, ?, ?)",
-                    (
-                        *place,
-                        standing.subject.rule,
-                        standing.subject.ceiling,
-                        msgspec.json.encode(standing),
-                    ),
+                    (*place, standing.subject.rule, standing.subject.ceiling, msgspec.json.encode(standing)),
                 )
             for day in outcome.days:
                 self._add_day(place, day)
@@ -228,8 +218,7 @@ class Ledger(LedgerFile):
 
     def _add_day(self, place: tuple[str, str, str], more: DaySummary) -> None:
         found = self._db.execute(
-            "SELECT summary FROM days WHERE account = ? AND region = ? AND name = ? AND family = ? "
-            "AND day = ?",
+            "SELECT summary FROM days WHERE account = ? AND region = ? AND name = ? AND family = ? AND day = ?",
             (*place, more.family.value, more.day),
         ).fetchone()
         day = merged(msgspec.json.decode(found[0], type=DaySummary), more) if found else more
@@ -238,9 +227,7 @@ class Ledger(LedgerFile):
             (*place, Family(more.family).value, more.day, msgspec.json.encode(day)),
         )
 
-    def _add_message(
-        self, message: Message, outcome: InstanceOutcome, receivers: tuple[str, ...]
-    ) -> None:
+    def _add_message(self, message: Message, outcome: InstanceOutcome, receivers: tuple[str, ...]) -> None:
         is_sent = bool(receivers) and (message.key, message.number) in outcome.announced
         self._db.execute(
             "INSERT INTO transitions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -256,8 +243,7 @@ class Ledger(LedgerFile):
         )
         for receiver in receivers if is_sent else ():
             self._db.execute(
-                "INSERT INTO outbox (receiver, key, number) VALUES (?, ?, ?)",
-                (receiver, message.key, message.number),
+                "INSERT INTO outbox (receiver, key, number) VALUES (?, ?, ?)", (receiver, message.key, message.number)
             )
 
     # --- messages to send -------------------------------------------------------------------------
@@ -293,9 +279,7 @@ class Ledger(LedgerFile):
             identity=found[4] or "",
         )
 
-    def repeat(
-        self, receiver: str, *, now_s: float, every_s: float, resolved_for_s: float
-    ) -> QueuedMessage | None:
+    def repeat(self, receiver: str, *, now_s: float, every_s: float, resolved_for_s: float) -> QueuedMessage | None:
         """
         Return a message that was sent and is to be sent again, for receivers that forget what they do not hear.
 
@@ -319,10 +303,7 @@ class Ledger(LedgerFile):
         if found is None:
             return None
         return QueuedMessage(
-            receiver=receiver,
-            message=msgspec.json.decode(found[1], type=Message),
-            attempts=0,
-            identity=found[2] or "",
+            receiver=receiver, message=msgspec.json.decode(found[1], type=Message), attempts=0, identity=found[2] or ""
         )
 
     def note_repeat(self, queued: QueuedMessage, *, now_s: float) -> None:
@@ -348,13 +329,10 @@ class Ledger(LedgerFile):
     def mark_sent(self, queued: QueuedMessage, identity: str, *, now_s: float) -> None:
         """Note that a message was sent, and what the receiver returned for it."""
         with self._writing():
-            self._set(
-                queued, "error = '', sent_s = coalesce(sent_s, ?), repeated_s = ?", now_s, now_s
-            )
+            self._set(queued, "error = '', sent_s = coalesce(sent_s, ?), repeated_s = ?", now_s, now_s)
             if identity:
                 self._db.execute(
-                    "INSERT OR REPLACE INTO threads VALUES (?, ?, ?)",
-                    (queued.receiver, queued.message.key, identity),
+                    "INSERT OR REPLACE INTO threads VALUES (?, ?, ?)", (queued.receiver, queued.message.key, identity)
                 )
             if queued.message.picture_png:
                 self._drop_picture(queued.message)
@@ -364,10 +342,7 @@ class Ledger(LedgerFile):
         self._db.execute(
             "UPDATE transitions SET message = ? WHERE key = ? AND number = ? AND NOT EXISTS "
             "(SELECT 1 FROM outbox o WHERE o.key = ? AND o.number = ? AND o.sent_s IS NULL)",
-            (
-                msgspec.json.encode(replace(message, picture_png=b"")),
-                *(message.key, message.number) * 2,
-            ),
+            (msgspec.json.encode(replace(message, picture_png=b"")), *(message.key, message.number) * 2),
         )
 
     def mark_failed(self, queued: QueuedMessage, error: str, *, due_s: float) -> None:
@@ -400,9 +375,7 @@ class Ledger(LedgerFile):
             names = set(kept)
             dropped = {receiver: count for receiver, count in found if receiver not in names}
             for receiver in dropped:
-                self._db.execute(
-                    "DELETE FROM outbox WHERE receiver = ? AND sent_s IS NULL", (receiver,)
-                )
+                self._db.execute("DELETE FROM outbox WHERE receiver = ? AND sent_s IS NULL", (receiver,))
         return dropped
 
     def waiting_count(self) -> int:
@@ -436,8 +409,7 @@ class Ledger(LedgerFile):
         """
         with self._writing_as_owner(now_s):
             newest = self._db.execute(
-                "SELECT number, state FROM transitions WHERE key = ? ORDER BY number DESC LIMIT 1",
-                (known.key,),
+                "SELECT number, state FROM transitions WHERE key = ? ORDER BY number DESC LIMIT 1", (known.key,)
             ).fetchone()
             if newest is None or newest[0] != known.number or newest[1] == "ok":
                 return False
@@ -473,9 +445,7 @@ class Ledger(LedgerFile):
     def spent(self, month: str) -> int:
         """Return the metrics that were asked for in a month."""
         with self._translated():
-            found = self._db.execute(
-                "SELECT metrics FROM spending WHERE month = ?", (month,)
-            ).fetchone()
+            found = self._db.execute("SELECT metrics FROM spending WHERE month = ?", (month,)).fetchone()
         return int(found[0]) if found else 0
 
     def prune(self, now_s: float) -> None:

@@ -174,6 +174,4 @@ def _check_place(path: Path) -> None:
     if path.is_dir():
         raise UsageError(f"the ledger '{path}' is a folder", "Give a file with --ledger.")
     if not path.parent.is_dir():
-        raise UsageError(
-            f"the folder of the ledger '{path}' does not exist", "Create it, or give another file."
-        )
+        raise UsageError(f"the folder of the ledger '{path}' does not exist", "Create it, or give another file.")

@@ -22,24 +22,10 @@ from plimsoll.watch.judge import COMPLETE_AFTER_S, Judge, data_end_of, first_day
 from plimsoll.watch.law.days import DAY_S
 from plimsoll.watch.law.evaluation import WatchedInstance
 from plimsoll.watch.law.message import WatchState
-from plimsoll.watch.law.metrics import (
-    LEDGER_ERRORS,
-    POLL_ERRORS,
-    POLLS,
-    REQUESTED,
-    ROUNDS,
-    OwnerStatus,
-    target_label,
-)
+from plimsoll.watch.law.metrics import LEDGER_ERRORS, POLL_ERRORS, POLLS, REQUESTED, ROUNDS, OwnerStatus, target_label
 from plimsoll.watch.law.schedule import PollDemand, PollPlan, urgency_of
 from plimsoll.watch.law.situation import FRESH_S
-from plimsoll.watch.ledger import (
-    InstanceOutcome,
-    LeaseLostError,
-    Ledger,
-    LedgerError,
-    RememberedInstance,
-)
+from plimsoll.watch.ledger import InstanceOutcome, LeaseLostError, Ledger, LedgerError, RememberedInstance
 from plimsoll.watch.memory import Memory
 from plimsoll.watch.spending import Spending
 from plimsoll.watch.tally import EventTally
@@ -101,14 +87,9 @@ class Watch:
         )
         self._memory, self._is_single = Memory(ledger), is_single
         self._spending = Spending(
-            ledger,
-            budget_usd=settings.budget_usd_per_month,
-            usd_per_metric=usd_per_metric,
-            now_s=clock.now_s,
+            ledger, budget_usd=settings.budget_usd_per_month, usd_per_metric=usd_per_metric, now_s=clock.now_s
         )
-        self._timetable = Timetable(
-            settings.poll, usd_per_metric=usd_per_metric, steady_s=clock.steady_s
-        )
+        self._timetable = Timetable(settings.poll, usd_per_metric=usd_per_metric, steady_s=clock.steady_s)
         self._found = Found(settings, self._memory, self._timetable, board)
         labels = [target_label(target.name) for target in targets]
         self._tally.begin([ROUNDS.name, LEDGER_ERRORS.name], [""])
@@ -173,8 +154,7 @@ class Watch:
         if any(s.state is WatchState.BOUND for s in standings):
             return 1
         is_unknown = any(
-            s.state is WatchState.UNKNOWN or (s.unknown_since_s and s.subject.rule == "bound")
-            for s in standings
+            s.state is WatchState.UNKNOWN or (s.unknown_since_s and s.subject.rule == "bound") for s in standings
         )
         return 2 if is_unknown or not records or any(r.reason for r in records) else 0
 
@@ -187,12 +167,7 @@ class Watch:
         if self._is_tidy:
             return
         for receiver, count in self._ledger.drop_receivers(self._receiver_names).items():
-            self._log(
-                "messages dropped",
-                receiver=receiver,
-                count=count,
-                reason="the receiver is no longer configured",
-            )
+            self._log("messages dropped", receiver=receiver, count=count, reason="the receiver is no longer configured")
         self._is_tidy = True
 
     def _note_first_reading(self) -> None:
@@ -254,9 +229,7 @@ class Watch:
             self._silent(target, record, records, is_unlisted=is_unlisted and instance != itself)
         self._reschedule(seen | due | silent, records)
 
-    def _window(
-        self, target: WatchTarget, records: Mapping[WatchedInstance, RememberedInstance]
-    ) -> tuple[int, int]:
+    def _window(self, target: WatchTarget, records: Mapping[WatchedInstance, RememberedInstance]) -> tuple[int, int]:
         """Return the window to read: a whole one up to now, although the wall clock may have been set."""
         now_s = self._clock.now_s()
         ends = [now_s]
@@ -332,13 +305,9 @@ class Watch:
 
     # --- silence ----------------------------------------------------------------------------------
 
-    def _answers_again(
-        self, records: dict[WatchedInstance, RememberedInstance], itself: WatchedInstance
-    ) -> None:
+    def _answers_again(self, records: dict[WatchedInstance, RememberedInstance], itself: WatchedInstance) -> None:
         """Note that a target answers that did not even name its instances before."""
-        record = replace(
-            records[itself], data_end_s=int(self._clock.now_s()), silent_s=0.0, reason=""
-        )
+        record = replace(records[itself], data_end_s=int(self._clock.now_s()), silent_s=0.0, reason="")
         standings = self._memory.standings(itself)
         self._store(self._judge.of_silence(record, standings, is_stale=False), records)
         self._timetable.count(itself)
@@ -357,9 +326,7 @@ class Watch:
             self._forget(later, records, is_configured=True)
             return
         outcome = self._judge.of_silence(
-            later,
-            self._memory.standings(record.instance),
-            is_stale=later.silent_s > FRESH_S,
+            later, self._memory.standings(record.instance), is_stale=later.silent_s > FRESH_S
         )
         self._store(outcome, records)
         # Only now: what could not be stored is counted again.
@@ -387,11 +354,7 @@ class Watch:
                 self._store(InstanceOutcome(record=later, standings=()), {})
 
     def _forget(
-        self,
-        record: RememberedInstance,
-        records: dict[WatchedInstance, RememberedInstance],
-        *,
-        is_configured: bool,
+        self, record: RememberedInstance, records: dict[WatchedInstance, RememberedInstance], *, is_configured: bool
     ) -> None:
         """End the alerts of an instance that is not listed any more, and forget it."""
         standings = self._memory.standings(record.instance)
@@ -403,9 +366,7 @@ class Watch:
         self._log_transitions(outcome)
         self._log("forgotten", instance=record.instance.name, target=record.target)
 
-    def _store(
-        self, outcome: InstanceOutcome, records: dict[WatchedInstance, RememberedInstance]
-    ) -> None:
+    def _store(self, outcome: InstanceOutcome, records: dict[WatchedInstance, RememberedInstance]) -> None:
         self._memory.store(outcome, self._receiver_names, now_s=self._clock.now_s())
         self._said.pop("ledger", None)
         records[outcome.record.instance] = outcome.record
@@ -429,18 +390,14 @@ class Watch:
 
     # --- when again -------------------------------------------------------------------------------
 
-    def _reschedule(
-        self, polled: set[WatchedInstance], records: Mapping[WatchedInstance, RememberedInstance]
-    ) -> None:
+    def _reschedule(self, polled: set[WatchedInstance], records: Mapping[WatchedInstance, RememberedInstance]) -> None:
         """Set the next poll of the instances that were polled, within the budget of all."""
         costs = {target.name: target.metric_count for target in self._targets}
         demands = [
             PollDemand(
                 name=name_of(record.instance),
                 urgency=urgency_of(
-                    self._memory.standings(record.instance),
-                    at_s=record.data_end_s,
-                    far_since_s=record.far_since_s,
+                    self._memory.standings(record.instance), at_s=record.data_end_s, far_since_s=record.far_since_s
                 ),
                 metric_count=costs.get(record.target, 0),
             )
@@ -460,9 +417,7 @@ class Watch:
             self._found.hide()
             return None
         return self._found.status(
-            self._configured(),
-            month_usd=self._spending.month_usd(),
-            waiting=self._ledger.waiting_counts(),
+            self._configured(), month_usd=self._spending.month_usd(), waiting=self._ledger.waiting_counts()
         )
 
     def _rest_s(self) -> float:
@@ -488,12 +443,8 @@ def _first(target: WatchTarget, instance: WatchedInstance, data_end_s: int) -> R
     return RememberedInstance(instance=instance, target=target.name, data_end_s=data_end_s)
 
 
-def _missed(
-    record: RememberedInstance, waited_s: float, *, is_unlisted: bool
-) -> RememberedInstance:
+def _missed(record: RememberedInstance, waited_s: float, *, is_unlisted: bool) -> RememberedInstance:
     """Return the record after a poll that brought nothing of an instance."""
     return replace(
-        record,
-        silent_s=record.silent_s + waited_s,
-        unlisted_s=record.unlisted_s + (waited_s if is_unlisted else 0.0),
+        record, silent_s=record.silent_s + waited_s, unlisted_s=record.unlisted_s + (waited_s if is_unlisted else 0.0)
     )

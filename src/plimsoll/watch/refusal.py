@@ -48,8 +48,7 @@ def refusal(
     text = str(error)
     if found := _UNKNOWN_KEY.fullmatch(text):
         return UsageError(
-            f"'{path}' has the unknown key '{found[1]}'{_place(found[2])}",
-            _hint_for(found[1], tables, see),
+            f"'{path}' has the unknown key '{found[1]}'{_place(found[2])}", _hint_for(found[1], tables, see)
         )
     if found := _MISSING_KEY.fullmatch(text):
         return UsageError(f"'{path}' lacks the key '{found[1]}'{_place(found[2])}", see)

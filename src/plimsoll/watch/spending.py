@@ -11,12 +11,7 @@ class Spending:
     """What requests of this calendar month cost, and may cost."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        *,
-        budget_usd: float | None,
-        usd_per_metric: float | None,
-        now_s: Callable[[], float],
+        self, ledger: Ledger, *, budget_usd: float | None, usd_per_metric: float | None, now_s: Callable[[], float]
     ) -> None:
         """Read nothing yet; without a budget or a price there is no bound."""
         self._ledger, self._now_s = ledger, now_s

@@ -10,9 +10,7 @@ from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.watch.law.load import InspectedLoad
 
-ReadInstances = Callable[
-    [tuple[int, int], Callable[[str], bool]], Iterator[Snapshot | UnreadInstance]
-]
+ReadInstances = Callable[[tuple[int, int], Callable[[str], bool]], Iterator[Snapshot | UnreadInstance]]
 """
 Takes a window (epoch seconds, [start, end)) and whether an instance of a name is to be read; yields those that are.
 Raises a PlimsollError where nothing can be read at all.

@@ -27,9 +27,7 @@ class PolledInstance(Struct, kw_only=True):
 class Timetable:
     """Times of the polls of one process."""
 
-    def __init__(
-        self, poll: PollSettings, *, usd_per_metric: float | None, steady_s: Callable[[], float]
-    ) -> None:
+    def __init__(self, poll: PollSettings, *, usd_per_metric: float | None, steady_s: Callable[[], float]) -> None:
         """Everything is due."""
         self._poll, self._usd_per_metric, self._steady_s = poll, usd_per_metric, steady_s
         self._polled: dict[WatchedInstance, PolledInstance] = {}
@@ -76,12 +74,7 @@ class Timetable:
             self.of(instance).due_s = now_s + self._poll.interval_s
 
     def replan(
-        self,
-        polled: Iterable[WatchedInstance],
-        demands: list[PollDemand],
-        *,
-        usd_left: float | None,
-        left_s: float,
+        self, polled: Iterable[WatchedInstance], demands: list[PollDemand], *, usd_left: float | None, left_s: float
     ) -> PollPlan:
         """
         Set the next poll of the instances that were polled, within the budget of all.
@@ -93,17 +86,9 @@ class Timetable:
             left_s: for how long it must last.
         """
         now_s = self._steady_s()
-        self.plan = planned(
-            demands,
-            self._poll,
-            usd_per_metric=self._usd_per_metric,
-            usd_left=usd_left,
-            left_s=left_s,
-        )
+        self.plan = planned(demands, self._poll, usd_per_metric=self._usd_per_metric, usd_left=usd_left, left_s=left_s)
         for instance in polled:
-            self.of(instance).due_s = now_s + (
-                self.interval_s(instance) or float(self._poll.interval_s)
-            )
+            self.of(instance).due_s = now_s + (self.interval_s(instance) or float(self._poll.interval_s))
         return self.plan
 
     def interval_s(self, instance: WatchedInstance) -> float | None:

@@ -45,14 +45,8 @@ MetricsText = Callable[[str, str], tuple[bytes, dict[str, str]]]
 
 METRICS_PATH = "/metrics"
 _REFUSALS = {
-    HTTPStatus.UNAUTHORIZED: (
-        "a user and a password are needed",
-        {"WWW-Authenticate": 'Basic realm="plimsoll"'},
-    ),
-    HTTPStatus.SERVICE_UNAVAILABLE: (
-        "too many passwords wait to be checked; try again",
-        {"Retry-After": "1"},
-    ),
+    HTTPStatus.UNAUTHORIZED: ("a user and a password are needed", {"WWW-Authenticate": 'Basic realm="plimsoll"'}),
+    HTTPStatus.SERVICE_UNAVAILABLE: ("too many passwords wait to be checked; try again", {"Retry-After": "1"}),
 }
 _WORDS = {404: "there is nothing here", 405: "this path takes another method"}
 

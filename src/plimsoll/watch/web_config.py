@@ -125,9 +125,7 @@ class AccessByFile:
             return HTTPStatus.UNAUTHORIZED
         known = users.get(name)
         digest = known or _hash_of_nobody(users)
-        seen = hmac.digest(
-            self._secret, b"\0".join((name.encode(), digest, password)), hashlib.sha256
-        )
+        seen = hmac.digest(self._secret, b"\0".join((name.encode(), digest, password)), hashlib.sha256)
         if seen in self._remembered:
             return None
         # Otherwise guesses would take every thread, and who is known already would wait for them.

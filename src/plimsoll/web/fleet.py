@@ -97,11 +97,7 @@ def row_of(entry: BoardEntry, known: Mapping[str, Acknowledgement], *, fresh: bo
         rank=_sortable(rank, empty_in_s, ratio, instance.name),
         name=words.shown(instance.name),
         place=words.shown(" · ".join(p for p in (instance.account, instance.region) if p)),
-        facts=words.shown(
-            " · ".join(
-                facts[n] for n in ("instance_class", "storage_type", "engine") if facts.get(n)
-            )
-        ),
+        facts=words.shown(" · ".join(facts[n] for n in ("instance_class", "storage_type", "engine") if facts.get(n))),
         state=state,
         is_acknowledged=acknowledged,
         since=words.moment(min((a.since_s for a in alerts), default=0)),
@@ -109,9 +105,7 @@ def row_of(entry: BoardEntry, known: Mapping[str, Acknowledgement], *, fresh: bo
         served=words.amount(first.served, first.unit) if first else words.NOTHING,
         of=words.amount(first.sustained, first.unit) if first else words.NOTHING,
         used_ratio=ratio,
-        spark=spark_of(
-            entry.snapshot if fresh else None, first or CeilingNumbers(ceiling="", unit="")
-        ),
+        spark=spark_of(entry.snapshot if fresh else None, first or CeilingNumbers(ceiling="", unit="")),
         balance=words.percent(balance),
         balance_ratio=balance,
         empty_in=words.duration(empty_in_s),
@@ -121,9 +115,7 @@ def row_of(entry: BoardEntry, known: Mapping[str, Acknowledgement], *, fresh: bo
     )
 
 
-def _state_of(
-    ceilings: Iterable[CeilingNumbers], alerts: list[Standing], *, is_read: bool
-) -> WatchState:
+def _state_of(ceilings: Iterable[CeilingNumbers], alerts: list[Standing], *, is_read: bool) -> WatchState:
     """Return the worst of what is announced and of what is found now."""
     states = [alert.state for alert in alerts]
     states += [c.state for c in ceilings if c.state is not None]

@@ -94,8 +94,7 @@ class PageGuard:
 
         if not self._names.has(Headers(scope=scope).get("host", "")):
             refusal = PlainTextResponse(
-                "this page is not served under this name; set external_url in [web] to allow it\n",
-                421,
+                "this page is not served under this name; set external_url in [web] to allow it\n", 421
             )
             await refusal(scope, receive, sent)
             return
@@ -138,9 +137,7 @@ class FormGuard:
         fields = {name: values[0] for name, values in found.items()}
         cookie = request.cookies.get(COOKIE, "")
         token = fields.pop(TOKEN, "").encode()
-        if len(cookie) != _COOKIE_LETTERS or not hmac.compare_digest(
-            token, self.token_of(cookie).encode()
-        ):
+        if len(cookie) != _COOKIE_LETTERS or not hmac.compare_digest(token, self.token_of(cookie).encode()):
             raise RefusedFormError("this form is too old; load the page again, and send it again")
         return fields
 

@@ -86,9 +86,7 @@ def _ceiling(entry: BoardEntry, one: CeilingNumbers) -> LiveCeilingRow:
 
 
 def alert_rows(
-    entry: BoardEntry,
-    past: Iterable[PastTransition],
-    known: Mapping[str, Acknowledgement],
+    entry: BoardEntry, past: Iterable[PastTransition], known: Mapping[str, Acknowledgement]
 ) -> tuple[AlertRow, ...]:
     """
     Return the open alerts of an instance, worst first.
@@ -104,9 +102,7 @@ def alert_rows(
     return tuple(_alert(s, newest.get(s.key), known) for s in open_alerts(entry))
 
 
-def _alert(
-    standing: Standing, last: PastTransition | None, known: Mapping[str, Acknowledgement]
-) -> AlertRow:
+def _alert(standing: Standing, last: PastTransition | None, known: Mapping[str, Acknowledgement]) -> AlertRow:
     subject = standing.subject
     about = subject.rule + (f" · {words.family_name(subject.ceiling)}" if subject.ceiling else "")
     return AlertRow(

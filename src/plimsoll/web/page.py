@@ -113,13 +113,7 @@ class WebPage:
             token=self._forms.token_of(cookie),
             **self._reports.values(entry),
         )
-        answer.set_cookie(
-            COOKIE,
-            cookie,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
+        answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=request.url.scheme == "https")
         return answer
 
     def _what_if(self, request: Request) -> Response:
@@ -128,9 +122,7 @@ class WebPage:
         values: dict[str, Any] = {"error": "", "hint": "", "plan": None}
         try:
             question = question_of(
-                asked.get("growth", ""),
-                asked.get("class", ""),
-                keeps_storage=bool(asked.get("keep-storage")),
+                asked.get("growth", ""), asked.get("class", ""), keeps_storage=bool(asked.get("keep-storage"))
             )
             key = entry.status.instance.key
             plan = self._planner.answer(key, entry.revision, entry.snapshot, question)
@@ -151,9 +143,7 @@ class WebPage:
         )
 
     def _events(self, request: Request) -> Response:
-        since = _whole(
-            request.headers.get("last-event-id") or request.query_params.get("since", "")
-        )
+        since = _whole(request.headers.get("last-event-id") or request.query_params.get("since", ""))
         key = request.query_params.get("instance", "")
         token = self._forms.token_of(self._forms.cookie_of(request))
         parts = partial(self._reports.parts, key, token) if key else self._fleet_parts
@@ -161,9 +151,7 @@ class WebPage:
 
     def _fleet_parts(self, since: int) -> dict[str, str]:
         rows = self._rows.all()
-        found = {
-            f"i-{one.row.key}": one.markup for one in rows if one.revision > since or not one.fresh
-        }
+        found = {f"i-{one.row.key}": one.markup for one in rows if one.revision > since or not one.fresh}
         if found:
             summary = summary_of(one.row for one in rows)
             found["summary"] = rendered("summary.html.j2", summary=summary)
@@ -187,14 +175,10 @@ class WebPage:
             note=fields.get("note", "").strip()[:_NOTE_MAX],
             at_s=int(self._sources.clock.now_s()),
         )
-        noted = await self._written(
-            partial(self._sources.acknowledge, entry.status.instance, known)
-        )
+        noted = await self._written(partial(self._sources.acknowledge, entry.status.instance, known))
         if not noted:
             raise HTTPException(409, "this alert has changed since; load the page again")
-        self._sources.log(
-            "acknowledged", instance=entry.status.instance.name, key=known.key, person=known.person
-        )
+        self._sources.log("acknowledged", instance=entry.status.instance.name, key=known.key, person=known.person)
         return _back(entry)
 
     async def _withdraw(self, request: Request) -> Response:
@@ -238,11 +222,7 @@ class WebPage:
         # Drawings have styles of their own, and no table has: looking for them in a thousand rows takes long.
         if " style=" in text:
             text = without_own_styles(text)
-        return HTMLResponse(
-            text,
-            status_code,
-            headers={"Content-Security-Policy": policy_of(nonce)},
-        )
+        return HTMLResponse(text, status_code, headers={"Content-Security-Policy": policy_of(nonce)})
 
 
 def _matches(one: ShownRow, query: str, state: str) -> bool:

@@ -84,9 +84,7 @@ class InstanceReports:
 
     def _past(self, entry: BoardEntry) -> list[PastTransition]:
         try:
-            return self._sources.history.transitions(
-                entry.status.instance, count_max=_TRANSITIONS_MAX
-            )
+            return self._sources.history.transitions(entry.status.instance, count_max=_TRANSITIONS_MAX)
         except LedgerError as error:
             self._sources.log("page without messages", error=error.message)
             return []

@@ -64,11 +64,7 @@ class FleetRows:
             return sorted((shown for _, shown in found.values()), key=lambda s: s.row.rank)
 
     def _row(
-        self,
-        entry: BoardEntry,
-        known: dict[str, Acknowledgement],
-        render: Callable[..., str],
-        steady_s: float,
+        self, entry: BoardEntry, known: dict[str, Acknowledgement], render: Callable[..., str], steady_s: float
     ) -> tuple[tuple[object, ...], ShownRow]:
         fresh = is_fresh(entry, steady_s)
         acknowledged = tuple(is_known(alert, known) for alert in open_alerts(entry))

@@ -93,10 +93,7 @@ def _y(value: float, top: float) -> float:
 
 
 def _path(run: Sequence[tuple[float, float]]) -> str:
-    points = [
-        f"{x:.1f} {y:.1f}"
-        for x, y in (run if len(run) > 1 else [run[0], (run[0][0] + 2, run[0][1])])
-    ]
+    points = [f"{x:.1f} {y:.1f}" for x, y in (run if len(run) > 1 else [run[0], (run[0][0] + 2, run[0][1])])]
     return "M" + "L".join(points)
 
 

@@ -54,9 +54,7 @@ class PageStreams:
         if self._count >= STREAMS_MAX or self._ended.is_set():
             return PlainTextResponse("too many pages are open\n", 503, {"Retry-After": "30"})
         return StreamingResponse(
-            self._events(parts, since),
-            media_type="text/event-stream",
-            headers={"X-Accel-Buffering": "no"},
+            self._events(parts, since), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
         )
 
     async def _events(self, parts: Callable[[int], Parts], since: int) -> AsyncIterator[str]:

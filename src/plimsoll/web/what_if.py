@@ -87,9 +87,7 @@ class Planner:
             BusyError: the answer is not there in time.
         """
         if snapshot is None:
-            raise DataError(
-                "no hours of this instance are in memory yet", "Wait for its next reading."
-            )
+            raise DataError("no hours of this instance are in memory yet", "Wait for its next reading.")
         name = (key, revision, question)
         found = self._answers.get(name)
         if found is None:
@@ -98,9 +96,7 @@ class Planner:
             raise found
         return found
 
-    def _computed(
-        self, name: tuple[str, int, WhatIf], snapshot: Snapshot, question: WhatIf
-    ) -> Plan | PlimsollError:
+    def _computed(self, name: tuple[str, int, WhatIf], snapshot: Snapshot, question: WhatIf) -> Plan | PlimsollError:
         if not self._turn.acquire(timeout=self._patience_s):
             raise BusyError("another question is being answered; try again in a minute")
         future: Future[Plan | PlimsollError] = Future()
@@ -122,9 +118,7 @@ class Planner:
         try:
             return future.result(self._patience_s)
         except LateError as error:
-            raise BusyError(
-                f"the answer takes more than {self._patience_s:.0f} s; try again in a minute"
-            ) from error
+            raise BusyError(f"the answer takes more than {self._patience_s:.0f} s; try again in a minute") from error
 
 
 def _planned(snapshot: Snapshot, question: WhatIf) -> Plan | PlimsollError:

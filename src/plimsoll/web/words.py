@@ -12,12 +12,7 @@ from plimsoll.watch.law.message import WatchState
 NAME_MAX = 120
 """Letters of a name that are shown; AWS allows 63."""
 
-STATE_SIGNS = {
-    WatchState.BOUND: "▲",
-    WatchState.UNKNOWN: "○",
-    WatchState.NEARING: "◆",
-    WatchState.OK: "●",
-}
+STATE_SIGNS = {WatchState.BOUND: "▲", WatchState.UNKNOWN: "○", WatchState.NEARING: "◆", WatchState.OK: "●"}
 """Those of verdicts in reports, so that colour is not needed."""
 STATE_CLASSES = {
     WatchState.BOUND: "is-binds",

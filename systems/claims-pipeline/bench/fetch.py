@@ -41,9 +41,7 @@ def main() -> None:
             rates.append(size_mb / (time.perf_counter() - begun))
             assert running.returncode == 0
         middle, low, high = statistics.median(rates), min(rates), max(rates)
-        print(
-            f"{title}: {middle:.0f} MB/s ({low:.0f} to {high:.0f}), {peak_kib / 1024:.0f} MiB of memory"
-        )
+        print(f"{title}: {middle:.0f} MB/s ({low:.0f} to {high:.0f}), {peak_kib / 1024:.0f} MiB of memory")
     storage.delete(KEY)
 
 

@@ -58,14 +58,10 @@ def _peak_mib(pid: int) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gb", type=float, default=10, help="of part_a_claims (default: 10)")
-    parser.add_argument(
-        "--others-gb", type=float, default=1, help="of each other kind (default: 1)"
-    )
+    parser.add_argument("--others-gb", type=float, default=1, help="of each other kind (default: 1)")
     arguments = parser.parse_args()
     program = str(Path(os.environ["CLAIMS_PROGRAMS"]) / "claims-format")
-    print(
-        "| kind | MB | on the clock | CPU | MB/s a core | peak memory |\n|---|---|---|---|---|---|"
-    )
+    print("| kind | MB | on the clock | CPU | MB/s a core | peak memory |\n|---|---|---|---|---|---|")
     for kind in records():
         size = arguments.gb if kind == "part_a_claims" else arguments.others_gb
         if not size:

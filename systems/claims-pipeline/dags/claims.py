@@ -135,9 +135,7 @@ def complete(deliveries: list[dict[str, Any]] | None, ended: list[str] | None) -
         raise AirflowFailException("deliveries could not be listed: see the task find")
     failed = sorted({one["organisation"] for one in deliveries} - set(ended or ()))
     if failed:
-        raise AirflowFailException(
-            f"not loaded: {', '.join(failed)}; see their tasks in the group organisation"
-        )
+        raise AirflowFailException(f"not loaded: {', '.join(failed)}; see their tasks in the group organisation")
 
 
 @task_group
@@ -156,9 +154,7 @@ def organisation(delivery: dict[str, Any]) -> Any:
     default_args=DEFAULTS,
     params={
         "path": Param(
-            "new",
-            enum=["new", "old"],
-            description="new: the database reads S3. old: the worker formats and copies.",
+            "new", enum=["new", "old"], description="new: the database reads S3. old: the worker formats and copies."
         )
     },
     tags=["claims"],
@@ -171,14 +167,7 @@ def claims_deliveries() -> None:
     complete(deliveries, ended)
 
 
-@dag(
-    schedule=[CLAIMS],
-    start_date=BEGIN,
-    catchup=False,
-    max_active_runs=1,
-    default_args=DEFAULTS,
-    tags=["claims"],
-)
+@dag(schedule=[CLAIMS], start_date=BEGIN, catchup=False, max_active_runs=1, default_args=DEFAULTS, tags=["claims"])
 def claims_views() -> None:
     """Refresh the views whose tables have changed."""
 

@@ -23,11 +23,7 @@ from claims_pipeline.errors import ClaimsError, UnavailableError
 from claims_pipeline.programs import program_of
 from claims_pipeline.settings import settings_of
 
-VARIABLES = {
-    "postgres": "CLAIMS_DATABASE_URL",
-    "s3": "CLAIMS_S3_ENDPOINT",
-    "sftp": "CLAIMS_SFTP_URL",
-}
+VARIABLES = {"postgres": "CLAIMS_DATABASE_URL", "s3": "CLAIMS_S3_ENDPOINT", "sftp": "CLAIMS_SFTP_URL"}
 """By server that can be started, the variable that names one instead."""
 NOTES = {
     "key of clients": "CLAIMS_SFTP_KEY",
@@ -59,9 +55,7 @@ def up(folder: Path, beneficiaries: int) -> None:
     names = [name for name in environment if name.startswith(("CLAIMS_", "AWS_"))]
     kept = folder / "settings"
     kept.touch(mode=0o600)
-    kept.write_text(
-        "".join(f"export {name}={shlex.quote(environment[name])}\n" for name in sorted(names))
-    )
+    kept.write_text("".join(f"export {name}={shlex.quote(environment[name])}\n" for name in sorted(names)))
     place = os.path.relpath(folder)
     sys.stdout.write(
         "PostgreSQL, S3 and SFTP run, with a made-up delivery of three organisations on the SFTP server.\n"

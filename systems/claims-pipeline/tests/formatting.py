@@ -28,13 +28,7 @@ def program() -> str:
 def run(record: Record, raw: bytes, folder: Path, *more: str) -> subprocess.CompletedProcess[bytes]:
     words = ["--kind", record.kind, "--organisation", "A1001", "--file", "P.TEST", "--file-id", "7"]
     places = ["--quarantine", folder / "quarantine.csv", "--summary", folder / "summary.json"]
-    return subprocess.run(
-        [program(), *words, *places, *more],
-        input=raw,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
+    return subprocess.run([program(), *words, *places, *more], input=raw, capture_output=True, timeout=300, check=False)
 
 
 def formatted(record: Record, raw: bytes, folder: Path) -> Formatted:

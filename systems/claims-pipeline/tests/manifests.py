@@ -18,23 +18,20 @@ def assert_loaded(world: World, organisation: str, month: str) -> Counter[str]:
     content = (world.folder / organisation / month / "manifest.json").read_bytes()
     for file in msgspec.json.decode(content, type=Manifest).files:
         ((file_id, *counts),) = world.ask(
-            "SELECT file_id, records, rows, quarantined FROM claims.files"
-            " WHERE organisation = %s AND name = %s",
+            "SELECT file_id, records, rows, quarantined FROM claims.files WHERE organisation = %s AND name = %s",
             organisation,
             file.name,
         )
         reasons = world.ask("SELECT reason FROM claims.quarantine WHERE file_id = %s", file_id)
         amounts = record(file.kind).amounts
         sums = ", ".join(f"coalesce(sum({name}), 0)" for name in amounts) or "0"
-        ((rows, *found),) = world.ask(
-            f"SELECT count(*), {sums} FROM claims.{file.kind} WHERE file_id = %s", file_id
-        )
+        ((rows, *found),) = world.ask(f"SELECT count(*), {sums} FROM claims.{file.kind} WHERE file_id = %s", file_id)
 
         assert [file.records, file.rows, file.records - file.rows] == counts, file.name
         assert file.rows == rows, file.name
         assert file.defects == Counter(class_of(reason) for (reason,) in reasons), file.name
-        assert {name: Decimal(file.sums[name]) for name in amounts} == dict(
-            zip(amounts, found, strict=False)
-        ), file.name
+        assert {name: Decimal(file.sums[name]) for name in amounts} == dict(zip(amounts, found, strict=False)), (
+            file.name
+        )
         defects.update(file.defects)
     return defects

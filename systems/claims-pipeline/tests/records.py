@@ -39,6 +39,4 @@ def claims(numbers: range, *, start: int = 0) -> tuple[bytes, Decimal]:
 def people(numbers: range, *, zip_code: str) -> bytes:
     """Return beneficiaries with these numbers."""
     layout = record("beneficiaries")
-    return b"".join(
-        line(layout, bene_mbi_id=f"1S00A00A{number:03}", bene_zip_cd=zip_code) for number in numbers
-    )
+    return b"".join(line(layout, bene_mbi_id=f"1S00A00A{number:03}", bene_zip_cd=zip_code) for number in numbers)

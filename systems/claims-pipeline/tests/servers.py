@@ -45,9 +45,7 @@ class Servers:
         assert words, "set PLIMSOLL to the command that starts servers"
         options = [word for name in names for word in ("--start", name)]
         program = subprocess.Popen(
-            [*words, "lab", "servers", *options, *(["--restart"] * restart)],
-            stdout=subprocess.PIPE,
-            text=True,
+            [*words, "lab", "servers", *options, *(["--restart"] * restart)], stdout=subprocess.PIPE, text=True
         )
         found = cls(program)
         for line in program.stdout:
@@ -107,11 +105,7 @@ def done(environment: dict[str, str], *words: str, status: int = 0) -> str:
     """Run the command to its end within this process, which is faster, and return what it wrote."""
     clean = {n: v for n, v in os.environ.items() if not n.startswith(("CLAIMS_", "AWS_"))}
     said = io.StringIO()
-    with (
-        patch.dict(os.environ, {**clean, **environment}, clear=True),
-        redirect_stdout(said),
-        redirect_stderr(said),
-    ):
+    with patch.dict(os.environ, {**clean, **environment}, clear=True), redirect_stdout(said), redirect_stderr(said):
         found = main(words)
     assert status == found, said.getvalue()
     return said.getvalue()
@@ -124,9 +118,7 @@ def query(url: str, text: str, *values: object) -> list[tuple]:
         return found.fetchall() if found.description else []
 
 
-def put(
-    folder: Path, organisation: str, month: str, files: Iterable[tuple[str, str, bytes, dict]]
-) -> dict:
+def put(folder: Path, organisation: str, month: str, files: Iterable[tuple[str, str, bytes, dict]]) -> dict:
     """Write a delivery as the sender does: files, then the manifest; return the manifest."""
     place = folder / organisation / month
     place.mkdir(parents=True, exist_ok=True)
@@ -145,12 +137,6 @@ def put(
                 **more,
             }
         )
-    manifest = {
-        "organisation": organisation,
-        "month": month,
-        "scale": 1,
-        "seed": 1,
-        "files": listed,
-    }
+    manifest = {"organisation": organisation, "month": month, "scale": 1, "seed": 1, "files": listed}
     (place / "manifest.json").write_text(json.dumps(manifest))
     return manifest

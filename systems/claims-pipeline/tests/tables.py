@@ -98,15 +98,7 @@ class Rows:
         }
         self.add("beneficiaries", **{**defaults, **values})
 
-    def file(
-        self,
-        file_id: int,
-        *,
-        records: int,
-        rows: int = 0,
-        kind: str = "part_b_lines",
-        **values: Any,
-    ) -> None:
+    def file(self, file_id: int, *, records: int, rows: int = 0, kind: str = "part_b_lines", **values: Any) -> None:
         """A file that was loaded."""
         row = {
             "file_id": file_id,
@@ -139,6 +131,5 @@ class Rows:
     def quarantined(self, file_id: int, line_number: int, reason: str, raw: str = "") -> None:
         """A line that could not be used."""
         self._connection.execute(
-            "INSERT INTO claims.quarantine VALUES (%s, %s, %s, %s)",
-            (file_id, line_number, reason, raw),
+            "INSERT INTO claims.quarantine VALUES (%s, %s, %s, %s)", (file_id, line_number, reason, raw)
         )

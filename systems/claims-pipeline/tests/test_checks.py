@@ -134,12 +134,9 @@ def test_damage_is_one_sentence(copy: World, what: str):
 
 @pytest.mark.parametrize("month", ["2023-01", "2023-02"])
 @pytest.mark.parametrize(
-    ("kind", "amount"),
-    [("part_d_events", "clm_line_bene_pmt_amt"), ("part_a_claims", "clm_pmt_amt")],
+    ("kind", "amount"), [("part_d_events", "clm_line_bene_pmt_amt"), ("part_a_claims", "clm_pmt_amt")]
 )
-def test_an_amount_is_compared_where_a_later_month_was_loaded_first(
-    copy: World, month: str, kind: str, amount: str
-):
+def test_an_amount_is_compared_where_a_later_month_was_loaded_first(copy: World, month: str, kind: str, amount: str):
     """With the duplicates, of which the manifest expects some in the other month."""
     copy.ask(
         f"UPDATE claims.{kind}_a1003 SET {amount} = {amount} - 0.01 WHERE cur_clm_uniq_id ="
@@ -233,8 +230,7 @@ def test_content_that_was_loaded_under_another_name_is_counted(repeated: World):
         f" WHERE cur_clm_uniq_id = (SELECT min(cur_clm_uniq_id) FROM {claims})"
     )
     repeated.ask(
-        "UPDATE claims.files SET records = records + 1, quarantined = quarantined + 1"
-        " WHERE kind = 'part_b_lines'"
+        "UPDATE claims.files SET records = records + 1, quarantined = quarantined + 1 WHERE kind = 'part_b_lines'"
     )
     said = repeated.run("check", "A1001", "2023-02", status=1).splitlines()
     expected = (
@@ -313,10 +309,9 @@ def test_a_bad_manifest_keeps_no_other_delivery_from_the_list(world: World, harm
     }
 
     assert 0 == listing.returncode
-    assert [
-        {"organisation": "A1001", "month": "2023-01"},
-        {"organisation": "A1002", "month": "2023-01"},
-    ] == json.loads(output)
+    assert [{"organisation": "A1001", "month": "2023-01"}, {"organisation": "A1002", "month": "2023-01"}] == json.loads(
+        output
+    )
     assert error.startswith(f"A1001/2023-01: {sentence}")
     assert 1 == error.count("\n")
     assert error.partition(": ")[2] in transferred["A1001"]
@@ -334,9 +329,7 @@ def test_a_bad_manifest_keeps_no_other_delivery_from_the_list(world: World, harm
         (("deliveries", "all"), "unrecognized arguments: all"),
     ],
 )
-def test_what_cannot_be_checked_is_one_sentence(
-    loaded: World, words: tuple[str, ...], sentence: str
-):
+def test_what_cannot_be_checked_is_one_sentence(loaded: World, words: tuple[str, ...], sentence: str):
     said = loaded.run(*words, status=2).splitlines()
 
     assert f"error: {sentence}" == said[0]

@@ -18,20 +18,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.xdist_group("deploy")
 
 
-def service(
-    folder: Path, action: str, *options: str, **variables: str
-) -> subprocess.CompletedProcess:
+def service(folder: Path, action: str, *options: str, **variables: str) -> subprocess.CompletedProcess:
     clean = {n: v for n, v in os.environ.items() if not n.startswith(("CLAIMS_", "AWS_"))}
     programs = {"CLAIMS_PROGRAMS": os.environ["CLAIMS_PROGRAMS"], "PYTHONPATH": str(ROOT / "src")}
     return subprocess.run(
-        [
-            sys.executable,
-            str(ROOT / "deploy/service.py"),
-            action,
-            "--folder",
-            str(folder),
-            *options,
-        ],
+        [sys.executable, str(ROOT / "deploy/service.py"), action, "--folder", str(folder), *options],
         env={**clean, **programs, **variables},
         capture_output=True,
         text=True,
@@ -59,16 +50,10 @@ def test_the_servers_start_with_a_delivery_that_can_be_loaded_and_end(tmp_path: 
             text=True,
             check=False,
         )
-        for words in (
-            ["transfer"],
-            ["load", "A1001", "2023-01"],
-            ["load", "A1001", "2023-02", "--path", "old"],
-        )
+        for words in (["transfer"], ["load", "A1001", "2023-01"], ["load", "A1001", "2023-02", "--path", "old"])
     ]
     with psycopg.connect(given["CLAIMS_DATABASE_URL"]) as connection:
-        found = connection.execute(
-            "SELECT count(*), count(DISTINCT kind) FROM claims.files"
-        ).fetchone()
+        found = connection.execute("SELECT count(*), count(DISTINCT kind) FROM claims.files").fetchone()
     ended = service(folder, "down")
 
     assert [0, 0, 0] == [one.returncode for one in done], done
@@ -88,9 +73,7 @@ def test_the_servers_start_with_a_delivery_that_can_be_loaded_and_end(tmp_path: 
         ({"CLAIMS_PORT": "1"}, "CLAIMS_PORT is no setting"),
     ],
 )
-def test_what_cannot_start_is_one_sentence(
-    variables: dict[str, str], sentence: str, tmp_path: Path
-):
+def test_what_cannot_start_is_one_sentence(variables: dict[str, str], sentence: str, tmp_path: Path):
     started = service(tmp_path / "run", "up", **variables)
     said = [line for line in started.stderr.splitlines() if not line.startswith("starting ")]
 

@@ -17,9 +17,7 @@ from servers import ROOT
 from claims_pipeline.storage import Storage
 
 pytestmark = pytest.mark.xdist_group("servers")
-IMPORT = (
-    "SELECT aws_s3.table_import_from_s3(%s, %s, %s, aws_commons.create_s3_uri(%s, %s, 'us-east-1'))"
-)
+IMPORT = "SELECT aws_s3.table_import_from_s3(%s, %s, %s, aws_commons.create_s3_uri(%s, %s, 'us-east-1'))"
 HOSTILE = [
     "plain.csv",
     "it's; touch /tmp/claims-was-here",
@@ -33,9 +31,7 @@ HOSTILE = [
 ]
 
 
-def load(
-    world: World, table: str, key: str, options: str = "(format csv)", columns: str = ""
-) -> str:
+def load(world: World, table: str, key: str, options: str = "(format csv)", columns: str = "") -> str:
     bucket = world.settings["CLAIMS_S3_BUCKET"]
     return world.ask(IMPORT, table, columns, options, bucket, key)[0][0]
 
@@ -46,9 +42,7 @@ def test_a_key_is_a_key_whatever_it_contains(world: World, store: Storage, key: 
     world.ask("CREATE TABLE t (a text, b int)")
     try:
         store.put(key, b"x,1\ny,2\n")
-    except (
-        Exception
-    ):  # the store keeps files and does not take every name; then the name must be one that fails
+    except Exception:  # the store keeps files and does not take every name; then the name must be one that fails
         with pytest.raises(psycopg.Error):
             load(world, "t", key)
     else:
@@ -88,9 +82,7 @@ def test_a_bucket_or_region_that_is_none_is_refused(world: World, word: str):
         ("(format csv, force_null (a), delimiter ',')", b'x,1\n"",2\n'),
     ],
 )
-def test_options_of_copy_mean_what_they_mean_there(
-    world: World, store: Storage, options: str, content: bytes
-):
+def test_options_of_copy_mean_what_they_mean_there(world: World, store: Storage, options: str, content: bytes):
     world.ask("CREATE TABLE t (a text, b int)")
     store.put("k", content)
     load(world, "t", "k", options)
@@ -146,9 +138,7 @@ def test_the_form_with_single_parameters_and_both_with_keys(world: World, store:
     """Keys in SQL could be read by others, so they are refused."""
     world.ask("CREATE TABLE t (a text)")
     store.put("k", b"x\n")
-    said = world.ask(
-        "SELECT aws_s3.table_import_from_s3('t', '', '', %s, 'k', 'us-east-1')", store.bucket
-    )
+    said = world.ask("SELECT aws_s3.table_import_from_s3('t', '', '', %s, 'k', 'us-east-1')", store.bucket)
     with pytest.raises(psycopg.errors.FeatureNotSupported):
         world.ask(
             "SELECT aws_s3.table_import_from_s3('t', '', '', aws_commons.create_s3_uri('b', 'k', 'r'),"
@@ -170,12 +160,9 @@ def test_a_row_that_does_not_fit_imports_nothing(world: World, store: Storage):
 
 
 @pytest.mark.parametrize(
-    ("bucket", "key", "word"),
-    [(None, "none", "does not exist"), ("no-such-bucket", "k", "does not exist")],
+    ("bucket", "key", "word"), [(None, "none", "does not exist"), ("no-such-bucket", "k", "does not exist")]
 )
-def test_what_is_missing_is_a_sentence_for_the_client(
-    world: World, bucket: str | None, key: str, word: str
-):
+def test_what_is_missing_is_a_sentence_for_the_client(world: World, bucket: str | None, key: str, word: str):
     world.ask("CREATE TABLE t (a text)")
     with pytest.raises(psycopg.errors.ExternalRoutineException, match=word):
         world.ask(IMPORT, "t", "", "", bucket or world.settings["CLAIMS_S3_BUCKET"], key)
@@ -233,12 +220,9 @@ def test_a_trigger_of_the_importer_gets_no_privilege(world: World, store: Storag
     with as_role(world, role) as connection:
         connection.execute("CREATE TABLE mine (a text, who text)")
         connection.execute(
-            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS"
-            " 'BEGIN NEW.who := current_user; RETURN NEW; END'"
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.who := current_user; RETURN NEW; END'"
         )
-        connection.execute(
-            "CREATE TRIGGER t BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION f()"
-        )
+        connection.execute("CREATE TRIGGER t BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION f()")
         connection.execute(IMPORT, ("mine", "a", "", store.bucket, "k"))
 
     assert [("x", role)] == world.ask("SELECT * FROM mine")
@@ -258,16 +242,13 @@ def test_keys_are_in_no_statement(world: World, store: Storage):
     load(world, "t", "k")
 
     assert [(True, False)] == world.ask(
-        "SELECT bool_or(query LIKE '%%table_import%%'), bool_or(position(%s IN query) > 0) FROM seen",
-        secret,
+        "SELECT bool_or(query LIKE '%%table_import%%'), bool_or(position(%s IN query) > 0) FROM seen", secret
     )
 
 
 def rows(count: int) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        (n, f"row {n} of the object") for n in range(count)
-    )
+    csv.writer(text, lineterminator="\n").writerows((n, f"row {n} of the object") for n in range(count))
     return text.getvalue().encode()
 
 
@@ -281,26 +262,20 @@ def rows(count: int) -> bytes:
     ],
     ids=["500", "cut", "hang", "slow"],
 )
-def test_an_import_survives_a_store_that_fails_for_a_while(
-    world: World, store: Storage, plans: list[tuple[str, int]]
-):
+def test_an_import_survives_a_store_that_fails_for_a_while(world: World, store: Storage, plans: list[tuple[str, int]]):
     """Every row once."""
     content = rows(40_000)
     store.put("k", content)
     host, _, port = world.settings["CLAIMS_S3_ENDPOINT"].removeprefix("http://").partition(":")
     world.ask("CREATE TABLE t (n bigint, what text)")
-    with Between(
-        (host, int(port)), lambda n: plans[n - 2] if 0 <= n - 2 < len(plans) else PASS
-    ) as between:
+    with Between((host, int(port)), lambda n: plans[n - 2] if 0 <= n - 2 < len(plans) else PASS) as between:
         world.ask("UPDATE aws_s3.settings SET endpoint = %s", f"http://{host}:{between.port}")
         if plans[0][0] == "hang":
             # Not 20 s in a test: a program of the test's own says how long a connection may last.
             shorten(world, "--connection 1")
         load(world, "t", "k")
 
-    assert [(40_000, 40_000, 39_999)] == world.ask(
-        "SELECT count(*), count(DISTINCT n), max(n) FROM t"
-    )
+    assert [(40_000, 40_000, 39_999)] == world.ask("SELECT count(*), count(DISTINCT n), max(n) FROM t")
     assert len(plans) < between.count
 
 

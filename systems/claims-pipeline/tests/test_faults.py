@@ -32,9 +32,7 @@ STUCK_S = 60.0
 ORGANISATIONS = ("A1001", "A1002", "A1003")
 
 
-def deliver(
-    world: World, organisation: str, month: str, seed: int, rows: int
-) -> tuple[int, int, Decimal]:
+def deliver(world: World, organisation: str, month: str, seed: int, rows: int) -> tuple[int, int, Decimal]:
     """
     Write a delivery of two files with defects of each kind; return its lines, its rows and their sum.
     """
@@ -45,11 +43,7 @@ def deliver(
         length = len(content) // rows
         records = [content[at : at + length] for at in range(0, len(content), length)]
         bad = [
-            line(
-                record("part_a_claims"),
-                cur_clm_uniq_id=str(start + rows + k),
-                clm_from_dt="2023-13-01",
-            )
+            line(record("part_a_claims"), cur_clm_uniq_id=str(start + rows + k), clm_from_dt="2023-13-01")
             for k in range(7)
         ]
         more = dice.sample(records, 5) + bad + [records[0][:99] + b"\n"]
@@ -74,8 +68,7 @@ def assert_complete(
         f"SELECT count(*), count(DISTINCT cur_clm_uniq_id), sum(clm_pmt_amt) FROM {name}"
     )
     assert [(lines, good, lines - good, 10 * deliveries)] == world.ask(
-        "SELECT sum(records), sum(rows), sum(quarantined), sum(duplicates) FROM claims.files"
-        " WHERE organisation = %s",
+        "SELECT sum(records), sum(rows), sum(quarantined), sum(duplicates) FROM claims.files WHERE organisation = %s",
         organisation,
     )
     # Every line number of every file, in exactly one place.
@@ -167,17 +160,10 @@ def test_a_database_that_is_killed_in_mid_copy_gets_every_row_once(world: World,
         wait_for(
             "the copy",
             lambda: (
-                query(
-                    world.servers.addresses["postgres"],
-                    state + " AND pid <> pg_backend_pid()",
-                    pattern,
-                )
-                == [(1,)]
+                query(world.servers.addresses["postgres"], state + " AND pid <> pg_backend_pid()", pattern) == [(1,)]
             ),
         )
-        ((file,),) = query(
-            world.servers.addresses["postgres"], "SELECT pg_read_file('postmaster.pid')"
-        )
+        ((file,),) = query(world.servers.addresses["postgres"], "SELECT pg_read_file('postmaster.pid')")
         os.kill(int(file.split()[0]), signal.SIGKILL)
         output, error = running.communicate(timeout=120)
 
@@ -187,9 +173,7 @@ def test_a_database_that_is_killed_in_mid_copy_gets_every_row_once(world: World,
     assert_complete(world, "A1001", expected)
 
 
-def limited(
-    folder: str, limit_bytes: int, settings: dict[str, str], *words: str
-) -> subprocess.CompletedProcess:
+def limited(folder: str, limit_bytes: int, settings: dict[str, str], *words: str) -> subprocess.CompletedProcess:
     """
     Run the command with a limit on the length of files, which makes writing fail as a full disk does.
     """
@@ -209,13 +193,9 @@ def test_a_full_disk_of_the_worker_is_one_sentence_and_harms_nothing(world: Worl
     """The old path needs the disk; the new one does not notice."""
     expected = deliver(world, "A1001", "2023-01", 9, 3000)
     world.run("transfer")
-    full = limited(
-        str(tmp_path), 1_000_000, world.settings, "load", "A1001", "2023-01", "--path", "old"
-    )
+    full = limited(str(tmp_path), 1_000_000, world.settings, "load", "A1001", "2023-01", "--path", "old")
     left, loaded = list(tmp_path.iterdir()), world.ask("SELECT count(*) FROM claims.files")
-    fine = limited(
-        str(tmp_path), 1_000, world.settings, "load", "A1001", "2023-01", "--path", "new"
-    )
+    fine = limited(str(tmp_path), 1_000, world.settings, "load", "A1001", "2023-01", "--path", "new")
 
     assert 2 == full.returncode
     assert ["error", "hint"] == [part.partition(":")[0] for part in full.stderr.splitlines()]
@@ -272,9 +252,7 @@ def test_a_disk_that_is_full_of_quarantined_lines_ends_the_load(world: World, tm
     assert "one: 100 rows, 6,000 lines quarantined (0 duplicates)\n" == said
 
 
-def test_an_s3_that_refuses_quarantined_lines_ends_the_load(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_s3_that_refuses_quarantined_lines_ends_the_load(world: World, monkeypatch: pytest.MonkeyPatch):
     """The sentence is S3's, not that the formatter was ended because of it."""
     put_part = Storage.put_part
 
@@ -299,10 +277,7 @@ def test_a_file_of_another_kind_is_the_same_sentence_on_both_outputs(world: Worl
     """Both readers come to their end at once, and the formatter says only once why it ended."""
     put(world.folder, "A1001", "2023-01", [("one", "part_d_events", claims(range(9))[0], {})])
     world.run("transfer")
-    said = {
-        world.run("load", "A1001", "2023-01", "--path", path, status=2).splitlines()[0]
-        for _ in range(5)
-    }
+    said = {world.run("load", "A1001", "2023-01", "--path", path, status=2).splitlines()[0] for _ in range(5)}
 
     assert ["error: claims-format: 'one' "] == [sentence[:28] for sentence in said]
 
@@ -317,12 +292,7 @@ def test_an_s3_that_fails_and_is_slow_is_survived(world: World, path: str):
         endpoint = f"http://{host}:{between.port}"
         world.ask("UPDATE aws_s3.settings SET endpoint = %s", endpoint)
         running = command(
-            {**world.settings, "CLAIMS_S3_ENDPOINT": endpoint},
-            "load",
-            "A1001",
-            "2023-01",
-            "--path",
-            path,
+            {**world.settings, "CLAIMS_S3_ENDPOINT": endpoint}, "load", "A1001", "2023-01", "--path", path
         )
         _, error = running.communicate(timeout=120)
 

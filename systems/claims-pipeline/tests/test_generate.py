@@ -18,9 +18,7 @@ from claims_pipeline.generate.stays import stays_of
 from claims_pipeline.layout import records
 from claims_pipeline.manifest import DUPLICATE, Manifest, class_of, parse
 
-MBI = re.compile(
-    r"[1-9]S[AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y]{2}\d\d"
-)
+MBI = re.compile(r"[1-9]S[AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y]{2}\d\d")
 FIRST = 2023 * 12
 
 
@@ -41,9 +39,7 @@ def rows_of(folder: Path, manifest: Manifest, kind: str) -> list[dict[str, str]]
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path):
     def digests(name: str, seed: int) -> list[str]:
-        order = Order(
-            folder=tmp_path / name, first_month=FIRST, months=2, beneficiaries=9, seed=seed
-        )
+        order = Order(folder=tmp_path / name, first_month=FIRST, months=2, beneficiaries=9, seed=seed)
         return [file.sha256 for file in deliver(order, "A1002", FIRST + 1).files]
 
     assert digests("a", 1) == digests("b", 1)
@@ -98,9 +94,7 @@ def test_lines_and_diagnoses_have_a_header_or_are_counted_as_orphans(delivered):
                 layout = records()[file.kind]
                 rows = rows_of(folder, manifest, file.kind)
                 orphans = {
-                    tuple(row[name] for name in layout.key)
-                    for row in rows
-                    if row["cur_clm_uniq_id"] not in known
+                    tuple(row[name] for name in layout.key) for row in rows if row["cur_clm_uniq_id"] not in known
                 }
 
                 assert file.orphans == len(orphans)
@@ -108,9 +102,7 @@ def test_lines_and_diagnoses_have_a_header_or_are_counted_as_orphans(delivered):
 
 def test_a_correction_cancels_what_an_earlier_month_delivered(delivered):
     folder, (before, after) = delivered
-    paid = {
-        row["clm_cntl_num"]: row["clm_pmt_amt"] for row in rows_of(folder, before, "part_a_claims")
-    }
+    paid = {row["clm_cntl_num"]: row["clm_pmt_amt"] for row in rows_of(folder, before, "part_a_claims")}
     later = rows_of(folder, after, "part_a_claims")
     cancelled = [row for row in later if row["clm_adjsmt_type_cd"] == "1"]
     adjusted = {row["clm_cntl_num"] for row in later if row["clm_adjsmt_type_cd"] == "2"}
@@ -126,9 +118,7 @@ def test_some_stays_begin_within_30_days_of_a_discharge():
     people = [person_of(1, "A1001", number) for number in range(400)]
     returns = 0
     for person in people:
-        stays = [
-            stay for month in range(FIRST, FIRST + 12) for stay in stays_of(names, person, month)
-        ]
+        stays = [stay for month in range(FIRST, FIRST + 12) for stay in stays_of(names, person, month)]
         for earlier, later in pairwise(stays):
             assert earlier.end < later.begin
             returns += later.begin - earlier.end <= timedelta(days=30)
@@ -156,16 +146,12 @@ def test_numbers_of_beneficiaries_have_the_format_of_cms_and_an_s(delivered):
 
     assert all(MBI.fullmatch(number) for number in numbers)
     assert MBI.fullmatch(mbi_of(7_199_999, 39_999))
-    persons = {
-        person_of(1, name, number).mbi for name in ORGANISATIONS for number in (0, 1, 40_000)
-    }
+    persons = {person_of(1, name, number).mbi for name in ORGANISATIONS for number in (0, 1, 40_000)}
     assert 9 == len(persons)
 
 
 @pytest.mark.parametrize("kind", ["part_a_lines", "beneficiaries"])
-def test_a_large_file_repeats_a_block_with_new_keys(
-    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch, kind: str
-):
+def test_a_large_file_repeats_a_block_with_new_keys(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch, kind: str):
     monkeypatch.setattr(bulk, "BLOCK_BYTES", 500_000)
     words = ["--only", kind, "--gb", "0.002", "--seed", "3"]
 

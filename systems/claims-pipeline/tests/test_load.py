@@ -27,30 +27,19 @@ def test_every_line_is_a_row_or_in_the_quarantine(world: World, path: str):
     content, total = claims(range(300))
     again, _ = claims(range(5))
     cut = content[:200] + b"\n"
-    put(
-        world.folder,
-        "A1001",
-        "2023-01",
-        [("one", "part_a_claims", content + bad_claim(900) + cut + again[:438], {})],
-    )
+    put(world.folder, "A1001", "2023-01", [("one", "part_a_claims", content + bad_claim(900) + cut + again[:438], {})])
     put(world.folder, "A1001", "2023-02", [("two", "part_a_claims", again + bad_claim(901), {})])
     world.run("transfer")
     world.run("load", "A1001", "2023-01", "--path", path)
     said = world.run("load", "A1001", "2023-02", "--path", path)
-    reasons = world.ask(
-        "SELECT file_id, line_number, reason, raw FROM claims.quarantine ORDER BY 1, 2"
-    )
+    reasons = world.ask("SELECT file_id, line_number, reason, raw FROM claims.quarantine ORDER BY 1, 2")
     (first,), (second,) = world.ask("SELECT file_id FROM claims.files ORDER BY 1")
 
     assert [("one", 303, 300, 3, 1, 0), ("two", 6, 0, 6, 5, 0)] == world.ask(BOOK)
-    assert [(300, total)] == world.ask(
-        "SELECT count(*), sum(clm_pmt_amt) FROM claims.part_a_claims"
-    )
+    assert [(300, total)] == world.ask("SELECT count(*), sum(clm_pmt_amt) FROM claims.part_a_claims")
     assert [(first, 301), (first, 302), (first, 303)] == [row[:2] for row in reasons[:3]]
     assert f"duplicate of file {first} line 1" == reasons[2][2]
-    assert [f"duplicate of file {first} line {n}" for n in range(1, 6)] == [
-        r[2] for r in reasons[3:8]
-    ]
+    assert [f"duplicate of file {first} line {n}" for n in range(1, 6)] == [r[2] for r in reasons[3:8]]
     assert {second} == {row[0] for row in reasons[3:]}
     assert "0 rows, 6 lines quarantined (5 duplicates)" in said
     assert [("part_a_claims", first), ("part_a_claims", second)] == world.ask(
@@ -61,9 +50,7 @@ def test_every_line_is_a_row_or_in_the_quarantine(world: World, path: str):
 @paths
 def test_both_paths_load_the_same_rows(world: World, path: str):
     """Blank fields are NULL, and no field is shifted."""
-    content = line(
-        record("part_a_claims"), cur_clm_uniq_id="7", clm_pmt_amt="-12.34", prncpl_dgns_cd='A"1,2'
-    )
+    content = line(record("part_a_claims"), cur_clm_uniq_id="7", clm_pmt_amt="-12.34", prncpl_dgns_cd='A"1,2')
     put(world.folder, "A1002", "2023-01", [("one", "part_a_claims", content, {})])
     world.run("transfer")
     world.run("load", "A1002", "2023-01", "--path", path)
@@ -120,9 +107,7 @@ def test_another_content_under_the_same_name_is_refused(world: World):
 
 @paths
 @pytest.mark.parametrize("order", [("2023-01", "2023-02"), ("2023-02", "2023-01")])
-def test_the_newest_delivery_of_beneficiaries_wins_in_any_order(
-    world: World, path: str, order: tuple[str, str]
-):
+def test_the_newest_delivery_of_beneficiaries_wins_in_any_order(world: World, path: str, order: tuple[str, str]):
     """Who is in the older one only stays; who is twice in one file is there once."""
     old = people(range(100, 110), zip_code="11111")
     new = people(range(105, 115), zip_code="22222") + people(range(105, 106), zip_code="33333")
@@ -132,18 +117,14 @@ def test_the_newest_delivery_of_beneficiaries_wins_in_any_order(
     for month in order:
         world.run("load", "A1001", month, "--path", path)
     book = {row[0]: row[1:] for row in world.ask(BOOK)}
-    reasons = world.ask(
-        "SELECT DISTINCT split_part(reason, ' ', 1) FROM claims.quarantine ORDER BY 1"
-    )
+    reasons = world.ask("SELECT DISTINCT split_part(reason, ' ', 1) FROM claims.quarantine ORDER BY 1")
 
     assert [("11111", 5), ("22222", 10)] == world.ask(
         "SELECT bene_zip_cd, count(*) FROM claims.beneficiaries GROUP BY 1 ORDER BY 1"
     )
     assert (11, 10, 1, 1, 0) == book["new"]
     assert ((10, 10, 0, 0, 5) if order[0] == "2023-01" else (10, 5, 5, 5, 0)) == book["old"]
-    assert (
-        [("duplicate",)] if order[0] == "2023-01" else [("duplicate",), ("superseded",)]
-    ) == reasons
+    assert ([("duplicate",)] if order[0] == "2023-01" else [("duplicate",), ("superseded",)]) == reasons
 
 
 def test_two_databases_load_files_of_one_name_through_one_disk(
@@ -173,9 +154,7 @@ def test_two_databases_load_files_of_one_name_through_one_disk(
 
 @paths
 @pytest.mark.parametrize("order", [("first", "again"), ("again", "first")])
-def test_a_file_that_is_delivered_again_for_a_month_wins_in_any_order(
-    world: World, path: str, order: tuple[str, str]
-):
+def test_a_file_that_is_delivered_again_for_a_month_wins_in_any_order(world: World, path: str, order: tuple[str, str]):
     """
     The sender corrected beneficiaries; who is only in the first file stays, and the next month is newer than both.
     """
@@ -191,9 +170,7 @@ def test_a_file_that_is_delivered_again_for_a_month_wins_in_any_order(
     for name in order:
         world.run("load", "A1001", "2023-01", "--file", name, "--path", path)
     book = {row[0]: row[1:] for row in world.ask(BOOK)}
-    by_delivery = world.ask(
-        "SELECT name FROM claims.files WHERE month = '2023-01' ORDER BY delivered_at"
-    )
+    by_delivery = world.ask("SELECT name FROM claims.files WHERE month = '2023-01' ORDER BY delivered_at")
 
     assert [("11111", 5), ("22222", 9), ("33333", 2)] == world.ask(
         "SELECT bene_zip_cd, count(*) FROM claims.beneficiaries GROUP BY 1 ORDER BY 1"
@@ -212,10 +189,9 @@ def test_of_two_loads_at_the_same_time_one_does_it(world: World, path: str):
     said = [one.communicate(timeout=120) for one in both]
 
     assert [0, 0] == [one.returncode for one in both], said
-    assert [
-        "one: 4,000 rows, 0 lines quarantined (0 duplicates)\n",
-        "one: loaded before\n",
-    ] == sorted(output for output, _ in said)
+    assert ["one: 4,000 rows, 0 lines quarantined (0 duplicates)\n", "one: loaded before\n"] == sorted(
+        output for output, _ in said
+    )
     assert [(4000,)] == world.ask("SELECT count(*) FROM claims.part_a_claims")
 
 
@@ -233,13 +209,9 @@ def test_a_delivery_with_fewer_lines_than_its_manifest_says_loads_nothing(world:
 
 def test_setup_again_changes_nothing(world: World, fetch_program: Path):
     """Also with another organisation, which gets its partitions."""
-    before = world.ask(
-        "SELECT oid, relname FROM pg_class WHERE relnamespace = 'claims'::regnamespace ORDER BY 1"
-    )
+    before = world.ask("SELECT oid, relname FROM pg_class WHERE relnamespace = 'claims'::regnamespace ORDER BY 1")
     world.run("setup", "--send-keys", "--fetch", str(fetch_program))
-    same = world.ask(
-        "SELECT oid, relname FROM pg_class WHERE relnamespace = 'claims'::regnamespace ORDER BY 1"
-    )
+    same = world.ask("SELECT oid, relname FROM pg_class WHERE relnamespace = 'claims'::regnamespace ORDER BY 1")
     world.run("setup", "--organisation", "B2001")
 
     assert before == same

@@ -28,11 +28,7 @@ def put(store: Storage, content: bytes, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "aws-chunked,gzip"])
-def test_an_object_whose_metadata_say_gzip_is_unpacked(
-    world: World,
-    store: Storage,
-    encoding: str,
-):
+def test_an_object_whose_metadata_say_gzip_is_unpacked(world: World, store: Storage, encoding: str):
     """
     Of one member or several, and over connections that break; the size is that of the object, as on RDS.
     """
@@ -60,43 +56,29 @@ def test_the_name_of_an_object_says_nothing(world: World, store: Storage):
 
 
 @pytest.mark.parametrize("encoding", ["br", "gzip, gzip"])
-def test_another_encoding_is_refused_with_a_sentence(
-    world: World,
-    store: Storage,
-    encoding: str,
-):
+def test_another_encoding_is_refused_with_a_sentence(world: World, store: Storage, encoding: str):
     put(store, b"1,x\n", encoding)
     world.ask("CREATE TABLE t (n bigint, what text)")
     word = encoding.rpartition(" ")[2]
     with pytest.raises(
-        psycopg.errors.ExternalRoutineException,
-        match=f"has the content encoding '{word}', and only gzip is supported",
+        psycopg.errors.ExternalRoutineException, match=f"has the content encoding '{word}', and only gzip is supported"
     ):
         load(world, "t", "k")
 
 
 @pytest.mark.parametrize("content", [gzip.compress(ROWS)[:-4], ROWS, b""], ids=["cut", "plain", ""])
-def test_an_object_that_is_no_whole_gzip_file_imports_nothing(
-    world: World,
-    store: Storage,
-    content: bytes,
-):
+def test_an_object_that_is_no_whole_gzip_file_imports_nothing(world: World, store: Storage, content: bytes):
     put(store, content, "gzip")
     world.ask("CREATE TABLE t (n bigint, what text)")
     with pytest.raises(
-        psycopg.errors.ExternalRoutineException,
-        match=r"unable to import s3://.*/k: it is no whole gzip file",
+        psycopg.errors.ExternalRoutineException, match=r"unable to import s3://.*/k: it is no whole gzip file"
     ):
         load(world, "t", "k")
 
     assert [(0,)] == world.ask("SELECT count(*) FROM t")
 
 
-def test_memory_does_not_grow_with_what_is_unpacked(
-    world: World,
-    store: Storage,
-    tmp_path: Path,
-):
+def test_memory_does_not_grow_with_what_is_unpacked(world: World, store: Storage, tmp_path: Path):
     """100 MB that are stored in 100 KB."""
     put(store, gzip.compress(bytes(100_000_000), 9), "gzip")
     words = fetch_command(settings_of(), "k", "")

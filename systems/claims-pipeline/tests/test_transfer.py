@@ -29,16 +29,12 @@ def store(bare: World, monkeypatch: pytest.MonkeyPatch) -> Storage:
 
 
 def deliver(world: World, *contents: bytes, **more: object) -> None:
-    files = [
-        (f"file{n}", "part_a_claims", content, dict(more)) for n, content in enumerate(contents)
-    ]
+    files = [(f"file{n}", "part_a_claims", content, dict(more)) for n, content in enumerate(contents)]
     put(world.folder, "A1001", "2023-01", files)
 
 
 def between_sftp(world: World, plan) -> Between:
-    host, _, port = (
-        world.settings["CLAIMS_SFTP_URL"].rpartition("@")[2].partition("/")[0].partition(":")
-    )
+    host, _, port = world.settings["CLAIMS_SFTP_URL"].rpartition("@")[2].partition("/")[0].partition(":")
     return Between((host, int(port)), plan)
 
 
@@ -53,14 +49,10 @@ def test_files_arrive_whole_and_the_manifest_last(bare: World, store: Storage):
     bare.run("transfer")
     keys = set(store.keys("raw/"))
 
-    assert {
-        f"raw/A1001/2023-01/{name}" for name in ("file0", "file1", "file2", "manifest.json")
-    } == keys
+    assert {f"raw/A1001/2023-01/{name}" for name in ("file0", "file1", "file2", "manifest.json")} == keys
     assert hashlib.sha256(LARGE).hexdigest() == store.sha256("raw/A1001/2023-01/file0")
     assert b"small\n" == store.get("raw/A1001/2023-01/file2")
-    assert (bare.folder / "A1001/2023-01/manifest.json").read_bytes() == store.get(
-        "raw/A1001/2023-01/manifest.json"
-    )
+    assert (bare.folder / "A1001/2023-01/manifest.json").read_bytes() == store.get("raw/A1001/2023-01/manifest.json")
 
 
 def test_a_delivery_without_a_manifest_is_not_touched(bare: World, store: Storage):
@@ -88,9 +80,7 @@ def test_a_second_run_reads_nothing(bare: World):
     ],
     ids=["truncated", "changed", "missing"],
 )
-def test_a_file_that_is_not_the_manifests_never_appears(
-    bare: World, store: Storage, harm, sentence: str
-):
+def test_a_file_that_is_not_the_manifests_never_appears(bare: World, store: Storage, harm, sentence: str):
     """Nor does the manifest, which would call the delivery complete; the other file does."""
     deliver(bare, LARGE, b"fine\n")
     harm(bare.folder / "A1001/2023-01/file0")
@@ -113,9 +103,7 @@ def test_a_transfer_survives_connections_that_break_in_mid_file(bare: World, sto
     assert hashlib.sha256(LARGE).hexdigest() == store.sha256("raw/A1001/2023-01/file0")
 
 
-def test_a_transfer_that_was_killed_goes_on_with_the_parts_that_are_missing(
-    bare: World, store: Storage
-):
+def test_a_transfer_that_was_killed_goes_on_with_the_parts_that_are_missing(bare: World, store: Storage):
     deliver(bare, LARGE)
     key = "raw/A1001/2023-01/file0"
 
@@ -171,10 +159,7 @@ def test_an_s3_that_fails_and_is_slow_gets_the_files_nevertheless(bare: World, s
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (
-            {"CLAIMS_SFTP_URL": "sftp://lab@127.0.0.1:1/"},
-            "the SFTP server 127.0.0.1:1 does not answer",
-        ),
+        ({"CLAIMS_SFTP_URL": "sftp://lab@127.0.0.1:1/"}, "the SFTP server 127.0.0.1:1 does not answer"),
         ({"CLAIMS_S3_ENDPOINT": "http://127.0.0.1:1"}, "S3 at http://127.0.0.1:1 does not answer"),
         ({"CLAIMS_SFTP_KEY": ""}, "CLAIMS_SFTP_KEY is not set"),
         ({"CLAIMS_SFTP_KEY": __file__}, "is no private key"),
@@ -223,12 +208,7 @@ def test_memory_does_not_grow_with_the_file(bare: World):
     deliver(bare, b"small\n")
     small = peak_kib(bare.settings)
     contents = [random.Random(n).randbytes(56 * 1024 * 1024) for n in range(3)]
-    put(
-        bare.folder,
-        "A1002",
-        "2023-01",
-        [(f"f{n}", "part_a_claims", c, {}) for n, c in enumerate(contents)],
-    )
+    put(bare.folder, "A1002", "2023-01", [(f"f{n}", "part_a_claims", c, {}) for n, c in enumerate(contents)])
     large = peak_kib(bare.settings)
     print(f"{small / 1024:.0f} MiB for a small file, {large / 1024:.0f} MiB for three large ones")
 

@@ -61,9 +61,7 @@ def reachable(programs: Path, folder: Path, who: dict[str, Any]) -> Path:
     The programs at a place where the account can run them: it may not enter the folder of the repository.
     """
     try:
-        subprocess.run(
-            [programs / "initdb", "--version"], check=True, cwd="/", capture_output=True, **who
-        )
+        subprocess.run([programs / "initdb", "--version"], check=True, cwd="/", capture_output=True, **who)
     except PermissionError:
         copy = folder / "programs"
         shutil.copytree(programs.parent, copy)
@@ -86,9 +84,7 @@ def postgres(programs: Path) -> Iterator[str]:
         programs = reachable(programs, Path(folder), who)
         data = f"{folder}/data"
         made = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
-        subprocess.run(
-            [programs / "initdb", "-D", data, *made], check=True, cwd="/", stdout=log, **who
-        )
+        subprocess.run([programs / "initdb", "-D", data, *made], check=True, cwd="/", stdout=log, **who)
         with socket.create_server(("127.0.0.1", 0)) as found:
             port = found.getsockname()[1]
         given = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off"}
@@ -127,9 +123,7 @@ def older(request: pytest.FixtureRequest, servers: Servers, fetch_program: Path)
         with world_of(others, "template0") as world:
             world.prepare()
             world.run("setup", "--send-keys", "--fetch", str(fetch_program))
-            assert [(int(request.param),)] == world.ask(
-                "SELECT current_setting('server_version_num')::int / 10000"
-            )
+            assert [(int(request.param),)] == world.ask("SELECT current_setting('server_version_num')::int / 10000")
             yield world
 
 
@@ -168,13 +162,9 @@ def test_a_load_and_imports_on_an_older_postgresql(older: World, monkeypatch: py
             connection.execute("COPY t FROM PROGRAM 'echo x'")
         connection.execute(IMPORT, ("t", "a", "", store.bucket, "k"))
 
-    assert [(300, total)] == older.ask(
-        "SELECT count(*), sum(clm_pmt_amt) FROM claims.part_a_claims"
-    )
+    assert [(300, total)] == older.ask("SELECT count(*), sum(clm_pmt_amt) FROM claims.part_a_claims")
     assert [("one", 306, 300, 6, 5), ("two", 40, 40, 0, 0)] == older.ask(
         "SELECT name, records, rows, quarantined, duplicates FROM claims.files ORDER BY name"
     )
     assert [("x", 1), (None, 2)] == older.ask("SELECT * FROM t WHERE b IS NOT NULL ORDER BY b")
-    assert [("a|b",), ("x|1",), ("-|2",)] == older.ask(
-        "SELECT a FROM t WHERE b IS NULL AND a <> ''"
-    )
+    assert [("a|b",), ("x|1",), ("-|2",)] == older.ask("SELECT a FROM t WHERE b IS NULL AND a <> ''")

@@ -44,9 +44,7 @@ class Programs:
         self._file = folder / "programs.json"
         self._all: list[tuple[str, int, str]] = []
         if self._file.exists():
-            self._all = [
-                (name, pid, begun) for name, pid, begun in json.loads(self._file.read_text())
-            ]
+            self._all = [(name, pid, begun) for name, pid, begun in json.loads(self._file.read_text())]
 
     @property
     def running(self) -> list[str]:
@@ -61,12 +59,7 @@ class Programs:
         """Start a program; Ctrl-C waits until it is kept in the file."""
         with uninterrupted(), self.log(name).open("w") as log:
             started = subprocess.Popen(  # noqa: S603 - our own commands
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
             self._all.append((name, started.pid, beginning(started.pid)))
             self._file.write_text(json.dumps(self._all))
@@ -181,19 +174,13 @@ def up(programs: Programs, rate: float) -> None:
 
 def _servers(programs: Programs, words: Sequence[str]) -> dict[str, str]:
     """Start the servers, and return the address of each."""
-    sys.stderr.write(
-        "starting PostgreSQL, Patroni, etcd and Pgpool-II; the first time they are downloaded\n"
-    )
+    sys.stderr.write("starting PostgreSQL, Patroni, etcd and Pgpool-II; the first time they are downloaded\n")
     options = [word for name in SERVERS for word in ("--start", name)]
     programs.start("servers", [*words, "lab", "servers", *options], os.environ)
 
     def addresses() -> dict[str, str]:
         lines = programs.log("servers").read_text().splitlines()
-        return {
-            line.partition(" ")[0]: line.rpartition(" ")[2]
-            for line in lines
-            if " answers at " in line
-        }
+        return {line.partition(" ")[0]: line.rpartition(" ")[2] for line in lines if " answers at " in line}
 
     programs.wait("servers", "the servers did not start", lambda: len(addresses()) == len(SERVERS))
     return addresses()
@@ -212,37 +199,22 @@ def _fill(address: str) -> None:
 def _services(programs: Programs, pooler: Mapping[str, object], rate: float) -> None:
     """Start the services, which connect to the pooler."""
     command = [sys.executable, "-m", "pooled_cluster.services", "run", *FLEET, "--rate", str(rate)]
-    for option, name in (
-        ("host", "host"),
-        ("port", "port"),
-        ("user", "user"),
-        ("database", "dbname"),
-    ):
+    for option, name in (("host", "host"), ("port", "port"), ("user", "user"), ("database", "dbname")):
         command += [f"--{option}", str(pooler[name])]
     environment = {**os.environ, "PGPASSWORD": str(pooler["password"])}
     programs.start("services", command, environment)
     log = programs.log("services")
     # The first line has their process ids, the second what they counted.
-    programs.wait(
-        "services", "the services did not start", lambda: log.read_text().count('"counts"') > 0
-    )
+    programs.wait("services", "the services did not start", lambda: log.read_text().count('"counts"') > 0)
 
 
 def _say(programs: Programs, pooler: Mapping[str, object], cluster: str, rate: float) -> None:
-    names = {
-        "PGHOST": "host",
-        "PGPORT": "port",
-        "PGUSER": "user",
-        "PGPASSWORD": "password",
-        "PGDATABASE": "dbname",
-    }
+    names = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGPASSWORD": "password", "PGDATABASE": "dbname"}
     settings = {variable: str(pooler[name]) for variable, name in names.items()}
     settings["CLUSTER_URL"] = cluster
     kept = programs.folder / "settings"
     kept.touch(mode=0o600)
-    kept.write_text(
-        "".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items())
-    )
+    kept.write_text("".join(f"export {name}={shlex.quote(value)}\n" for name, value in settings.items()))
     place = os.path.relpath(programs.folder)
     sys.stdout.write(
         f"The pooler answers at {pooler['host']}:{pooler['port']}, with {rate:g} business transactions per second.\n"
@@ -263,12 +235,8 @@ def main() -> int:
     """Run; an error is one sentence and a hint, and status 2."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("up", "down"))
-    parser.add_argument(
-        "--folder", type=Path, default=Path("run"), help="of logs and addresses (run)"
-    )
-    parser.add_argument(
-        "--rate", type=float, default=5.0, help="business transactions per second (5)"
-    )
+    parser.add_argument("--folder", type=Path, default=Path("run"), help="of logs and addresses (run)")
+    parser.add_argument("--rate", type=float, default=5.0, help="business transactions per second (5)")
     arguments = parser.parse_args()
     programs = Programs(arguments.folder.absolute())
     for number in ENDING:
@@ -280,9 +248,7 @@ def main() -> int:
             ended = programs.end()
             sys.stdout.write(f"ended: {', '.join(ended)}\n" if ended else "nothing was running\n")
     except ServicesError as error:
-        sys.stderr.write(
-            f"error: {error.sentence}\n" + (f"hint: {error.hint}\n" if error.hint else "")
-        )
+        sys.stderr.write(f"error: {error.sentence}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         return 2
     except KeyboardInterrupt:
         return 130

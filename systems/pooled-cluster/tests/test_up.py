@@ -43,14 +43,9 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 
 def test_the_services_work_through_the_pooler_and_all_ends(folder: Path):
     """A second start is refused, and after `down` neither a JVM nor a server is left."""
-    words = (
-        line.removeprefix("export ").split("=", 1)
-        for line in (folder / "settings").read_text().splitlines()
-    )
+    words = (line.removeprefix("export ").split("=", 1) for line in (folder / "settings").read_text().splitlines())
     settings = {name: shlex.split(value)[0] for name, value in words}
-    variables = {
-        name: settings[name] for name in ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")
-    }
+    variables = {name: settings[name] for name in ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")}
     address = " ".join(
         f"{name}={variables[variable]}"
         for name, variable in (
@@ -101,15 +96,11 @@ def test_no_command_that_starts_servers(tmp_path: Path):
 def test_servers_that_do_not_start(tmp_path: Path):
     """The reason of the command that failed is told on; its log stays."""
     command = tmp_path / "plimsoll"
-    command.write_text(
-        "#!/bin/sh\necho 'error: no apt' >&2\necho 'hint: Use Debian.' >&2\nexit 2\n"
-    )
+    command.write_text("#!/bin/sh\necho 'error: no apt' >&2\necho 'hint: Use Debian.' >&2\nexit 2\n")
     command.chmod(0o700)
     started = cluster(tmp_path / "run", "up", PLIMSOLL=str(command))
 
     assert 2 == started.returncode
-    assert (
-        "error: the servers did not start: no apt\nhint: Use Debian. The log is " in started.stderr
-    )
+    assert "error: the servers did not start: no apt\nhint: Use Debian. The log is " in started.stderr
     assert (tmp_path / "run/servers.log").exists()
     assert "Traceback" not in started.stderr

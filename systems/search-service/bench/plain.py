@@ -71,9 +71,7 @@ def run(settings: Settings, index: str, seconds: float) -> dict[str, float]:
             # Joining the group is not counted.
             began = began or now
             try:
-                event = decode(
-                    message.value(), topic_type=types[message.topic()], key=message.key()
-                )
+                event = decode(message.value(), topic_type=types[message.topic()], key=message.key())
             except BadEventError:
                 continue
             changed = _apply(database, event)
@@ -121,10 +119,7 @@ def _products_of(cursor: Any, table: str, row_id: str, values: dict[str, Any]) -
         where, arguments = f"category_id IN ({below} SELECT id FROM b)", (row_id,)
     else:
         where, arguments = "id = %s", (row_id if table == "product" else values["product_id"],)
-    cursor.execute(
-        f"UPDATE product SET document_version = document_version + 1 WHERE {where} RETURNING id",
-        arguments,
-    )
+    cursor.execute(f"UPDATE product SET document_version = document_version + 1 WHERE {where} RETURNING id", arguments)
     yield from (row["id"] for row in cursor.fetchall())
 
 
@@ -135,10 +130,7 @@ def _index(database: psycopg.Connection[Any], engine: httpx.Client, index: str, 
         if row is None:
             return
         version = row["document_version"]
-        if row["is_deleted"]:
-            document = tombstone_of(key, version)
-        else:
-            document = document_of(_parts(cursor, row), version)
+        document = tombstone_of(key, version) if row["is_deleted"] else document_of(_parts(cursor, row), version)
     answer = engine.put(
         f"/{index}/_doc/{key}",
         params={"version": version, "version_type": "external"},
@@ -155,16 +147,12 @@ def _parts(cursor: Any, row: dict[str, Any]) -> Parts:
     path: list[Category] = []
     category_id = row["category_id"]
     while category_id and len(path) < DEPTH_MOST:
-        found = cursor.execute(
-            "SELECT * FROM category WHERE id = %s AND NOT is_deleted", (category_id,)
-        ).fetchone()
+        found = cursor.execute("SELECT * FROM category WHERE id = %s AND NOT is_deleted", (category_id,)).fetchone()
         if found is None:
             break
         path.append(_entity(Category, found))
         category_id = found["parent_id"]
-    assets = cursor.execute(
-        "SELECT * FROM asset WHERE product_id = %s AND NOT is_deleted", (row["id"],)
-    ).fetchall()
+    assets = cursor.execute("SELECT * FROM asset WHERE product_id = %s AND NOT is_deleted", (row["id"],)).fetchall()
     return Parts(
         product=_entity(Product, row),
         categories=path,

@@ -45,15 +45,7 @@ from search_service.status_command import status_of
 
 SERVERS = ("postgres", "kafka", "opensearch")
 PRODUCTS, TEXT_KB = 2000, 10
-WORDS = (
-    "boots",
-    "warm leather",
-    "steel kettle",
-    "light",
-    "folding chair",
-    "repair the zip",
-    "rope",
-)
+WORDS = ("boots", "warm leather", "steel kettle", "light", "folding chair", "repair the zip", "rope")
 SEARCHES_PER_S = 2
 """A search with facets and highlights takes 30 to 60 ms of a processor here."""
 WARM_UP = 20
@@ -69,9 +61,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=30.0, help="time at saturation (30)")
     arguments = parser.parse_args()
     say(f"{cpu_model()}, {os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB")
-    say(
-        f"{PRODUCTS} products, texts of {TEXT_KB} kB; load average before: {os.getloadavg()[0]:.1f}"
-    )
+    say(f"{PRODUCTS} products, texts of {TEXT_KB} kB; load average before: {os.getloadavg()[0]:.1f}")
     with servers() as addresses, tempfile.TemporaryDirectory() as folder:
         service, other = Bench(addresses, Path(folder)), Bench(addresses, Path(folder))
         service.fill(arguments.events)
@@ -115,10 +105,7 @@ class Bench:
 
     def fill(self, events: int) -> Load:
         """Write the catalog and a backlog of changes to Kafka."""
-        load, producer = (
-            Load(products=PRODUCTS, seed=1, text_kb=TEXT_KB),
-            producer_of(self.settings),
-        )
+        load, producer = (Load(products=PRODUCTS, seed=1, text_kb=TEXT_KB), producer_of(self.settings))
         messages = [*load.catalog(now()), *(load.next(now()) for _ in range(events))]
         for message in messages:
             while True:
@@ -136,10 +123,7 @@ class Bench:
         """Run a command of the service."""
         with (self.folder / f"{words[0]}.log").open("ab") as log:
             program = subprocess.Popen(
-                [sys.executable, "-m", "search_service", *words],
-                env=environment(self.settings),
-                stdout=log,
-                stderr=log,
+                [sys.executable, "-m", "search_service", *words], env=environment(self.settings), stdout=log, stderr=log
             )
             try:
                 yield program
@@ -150,9 +134,7 @@ class Bench:
     def metrics(self) -> dict[str, float]:
         """Return what the indexer counts; empty while it does not answer."""
         try:
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{self.settings.metrics_port}/metrics"
-            ) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.settings.metrics_port}/metrics") as answer:
                 lines = answer.read().decode().splitlines()
         except OSError:
             return {}
@@ -172,9 +154,7 @@ def servers() -> Iterator[dict[str, str]]:
     program = os.environ.get("PLIMSOLL") or shutil.which("plimsoll")
     assert program, "set PLIMSOLL to the command that starts servers"
     options = [word for name in SERVERS for word in ("--start", name)]
-    command = subprocess.Popen(
-        [*program.split(), "lab", "servers", *options], stdout=subprocess.PIPE, text=True
-    )
+    command = subprocess.Popen([*program.split(), "lab", "servers", *options], stdout=subprocess.PIPE, text=True)
     try:
         found: dict[str, str] = {}
         for line in command.stdout:
@@ -199,10 +179,7 @@ def saturation(bench: Bench, seconds: float) -> dict[str, object]:
         while not is_over:
             time.sleep(0.5)
             last = bench.metrics() or last
-            is_over = (
-                time.monotonic() - began > seconds
-                or last["search_events_read_total"] >= bench.backlog
-            )
+            is_over = time.monotonic() - began > seconds or last["search_events_read_total"] >= bench.backlog
         took = time.monotonic() - began
         after = cpu_of(bench, program.pid)
 
@@ -349,10 +326,7 @@ def quantile_of(buckets: Mapping[float, float], q: float) -> float:
 def report_rates(fast: Mapping[str, object], plain: Mapping[str, float]) -> None:
     """Print the rates at saturation."""
     say("\nAt saturation, per second      service   one row at a time   ratio")
-    for title, name in (
-        ("events applied", "events_per_s"),
-        ("documents indexed", "documents_per_s"),
-    ):
+    for title, name in (("events applied", "events_per_s"), ("documents indexed", "documents_per_s")):
         ours, theirs = float(fast[name]), plain[name]
         say(f"{title:<30} {ours:7,.0f}   {theirs:17,.0f}   {ours / theirs:5.1f}")
 
@@ -372,9 +346,7 @@ def report_time(fast: Mapping[str, object]) -> None:
     say(f"  {'Kafka client and the rest':<28}        {rest:6.0%}")
 
 
-def report_half(
-    rate: float, buckets: Mapping[str, Mapping[float, float]], latencies: list[float]
-) -> None:
+def report_half(rate: float, buckets: Mapping[str, Mapping[float, float]], latencies: list[float]) -> None:
     """Print freshness and latencies."""
     ranks = statistics.quantiles(latencies, n=100)
     say(f"\n{f'At {rate:,.0f} events a second (half)':<34}     p50       p99")
@@ -382,11 +354,7 @@ def report_half(
         documents = f"{counts[float('inf')]:,.0f} documents"
         p50, p99 = quantile_of(counts, 0.5), quantile_of(counts, 0.99)
         say(f"{f'searchable after a {changed}':<34} {p50:5.2f} s   {p99:5.2f} s   {documents}")
-    half, worst, count = (
-        1e3 * ranks[49],
-        1e3 * ranks[98],
-        f"{len(latencies)} searches, {SEARCHES_PER_S} a second",
-    )
+    half, worst, count = (1e3 * ranks[49], 1e3 * ranks[98], f"{len(latencies)} searches, {SEARCHES_PER_S} a second")
     say(f"{'search, facets and highlights':<34} {half:4.0f} ms   {worst:4.0f} ms   {count}")
 
 
@@ -401,9 +369,7 @@ def wait_for(is_so, timeout_s: float = QUIET_S) -> None:
     end = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > end:
-            raise SystemExit(
-                f"void: this machine is too slow, or busy: no end within {timeout_s:.0f} s"
-            )
+            raise SystemExit(f"void: this machine is too slow, or busy: no end within {timeout_s:.0f} s")
         time.sleep(0.1)
 
 

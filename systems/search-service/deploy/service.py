@@ -51,9 +51,7 @@ class Programs:
         self._file = folder / "programs.json"
         self._all: list[tuple[str, int, str]] = []
         if self._file.exists():
-            self._all = [
-                (name, pid, begun) for name, pid, begun in json.loads(self._file.read_text())
-            ]
+            self._all = [(name, pid, begun) for name, pid, begun in json.loads(self._file.read_text())]
 
     @property
     def running(self) -> list[str]:
@@ -68,20 +66,13 @@ class Programs:
         """Start a program, and return its log."""
         with uninterrupted(), self.log(name).open("w") as log:
             started = subprocess.Popen(  # noqa: S603 - our own commands
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
             self._all.append((name, started.pid, beginning(started.pid)))
             self._file.write_text(json.dumps(self._all))
         return self.log(name)
 
-    def wait(
-        self, names: Sequence[str], what: str, is_so: Callable[[], bool], timeout_s: float
-    ) -> None:
+    def wait(self, names: Sequence[str], what: str, is_so: Callable[[], bool], timeout_s: float) -> None:
         """
         Wait for programs.
 
@@ -220,12 +211,7 @@ def _servers(programs: Programs, engine: str) -> dict[str, str]:
         lines = [line for line in log.read_text().splitlines() if " answers at " in line]
         return {VARIABLES[line.partition(" ")[0]]: line.rpartition(" ")[2] for line in lines}
 
-    programs.wait(
-        ("servers",),
-        "the servers did not start",
-        lambda: len(addresses()) == len(missing),
-        START_S,
-    )
+    programs.wait(("servers",), "the servers did not start", lambda: len(addresses()) == len(missing), START_S)
     return addresses()
 
 
@@ -259,9 +245,7 @@ def _say(programs: Programs, environment: Mapping[str, str], settings: Settings)
     names = [name for name in environment if name.startswith("SEARCH_")]
     kept = programs.folder / "settings"
     kept.touch(mode=0o600)
-    kept.write_text(
-        "".join(f"export {name}={shlex.quote(environment[name])}\n" for name in sorted(names))
-    )
+    kept.write_text("".join(f"export {name}={shlex.quote(environment[name])}\n" for name in sorted(names)))
     place = os.path.relpath(programs.folder)
     sys.stdout.write(
         f"The search service answers at http://127.0.0.1:{settings.api_port} with {PRODUCTS} products.\n"
@@ -275,15 +259,8 @@ def main() -> int:
     """Run; an error is one sentence and a hint, and status 2."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("up", "down"))
-    parser.add_argument(
-        "--folder", type=Path, default=Path("run"), help="of logs and addresses (run)"
-    )
-    parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default=ENGINES[0],
-        help="the search engine to start (opensearch)",
-    )
+    parser.add_argument("--folder", type=Path, default=Path("run"), help="of logs and addresses (run)")
+    parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help="the search engine to start (opensearch)")
     arguments = parser.parse_args()
     programs = Programs(arguments.folder.absolute())
     for number in ENDING:
@@ -295,9 +272,7 @@ def main() -> int:
             ended = programs.end()
             sys.stdout.write(f"ended: {', '.join(ended)}\n" if ended else "nothing was running\n")
     except ServiceError as error:
-        sys.stderr.write(
-            f"error: {error.sentence}\n" + (f"hint: {error.hint}\n" if error.hint else "")
-        )
+        sys.stderr.write(f"error: {error.sentence}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
         return 2
     except KeyboardInterrupt:
         return 130

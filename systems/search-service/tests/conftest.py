@@ -33,12 +33,8 @@ ENGINES = ("opensearch", "elasticsearch")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Which search engine the tests use."""
     parser.addoption("--engine", choices=(*ENGINES, "both"), default="both")
-    parser.addoption(
-        "--rounds", type=int, default=12, help="how often the crash test kills something"
-    )
-    parser.addoption(
-        "--worlds", type=int, default=1, help="how many crash tests, each with servers of its own"
-    )
+    parser.addoption("--rounds", type=int, default=12, help="how often the crash test kills something")
+    parser.addoption("--worlds", type=int, default=1, help="how many crash tests, each with servers of its own")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -80,9 +76,7 @@ def start(*names: str, restart: bool = False) -> tuple[subprocess.Popen[str], di
     assert program, "set PLIMSOLL to the command that starts servers"
     options = [word for name in names for word in ("--start", name)]
     command = subprocess.Popen(
-        [*program.split(), "lab", "servers", *options, *(["--restart"] * restart)],
-        stdout=subprocess.PIPE,
-        text=True,
+        [*program.split(), "lab", "servers", *options, *(["--restart"] * restart)], stdout=subprocess.PIPE, text=True
     )
     assert command.stdout is not None
     found = {}

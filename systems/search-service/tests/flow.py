@@ -24,16 +24,12 @@ MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def supplier(number: int = 1, **other: str) -> Supplier:
-    return Supplier(
-        **{"id": f"s-{number}", "name": f"Alder & Sons {number}", "country": "DE", **other}
-    )
+    return Supplier(**{"id": f"s-{number}", "name": f"Alder & Sons {number}", "country": "DE", **other})
 
 
 def category(number: int = 1, parent: int | None = None, **other: str) -> Category:
     parent_id = None if parent is None else f"c-{parent}"
-    return Category(
-        **{"id": f"c-{number}", "name": f"Boots {number}", "parent_id": parent_id, **other}
-    )
+    return Category(**{"id": f"c-{number}", "name": f"Boots {number}", "parent_id": parent_id, **other})
 
 
 def product(number: int = 1, **other: object) -> Product:
@@ -138,10 +134,7 @@ class Indexer:
 
 def environment(settings: Settings) -> dict[str, str]:
     """The environment with which a command has these settings."""
-    given = {
-        PREFIX + name.upper(): str(value)
-        for name, value in msgspec.structs.asdict(settings).items()
-    }
+    given = {PREFIX + name.upper(): str(value) for name, value in msgspec.structs.asdict(settings).items()}
     clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return {**clean, **given}
 

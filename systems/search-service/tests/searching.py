@@ -57,9 +57,7 @@ def fill(engine: Engine, settings: Settings) -> None:
             supplier=maker,
             assets=[asset(number, text=manual)] if manual else [],
         )
-        writes.append(
-            Write(index=index, id=f"p-{number}", version=1, document=document_of(parts, 1))
-        )
+        writes.append(Write(index=index, id=f"p-{number}", version=1, document=document_of(parts, 1)))
     assert all(outcome.is_done for outcome in engine.bulk(writes))
     engine.refresh(index)
     engine.point_alias(settings.alias, index)
@@ -75,14 +73,10 @@ class Api:
         self.settings = replace(settings, api_port=port)
         self.url = f"http://127.0.0.1:{port}"
         self._python = python
-        self.client = httpx.Client(
-            base_url=self.url, timeout=30, headers={"authorization": "Bearer secret"}
-        )
+        self.client = httpx.Client(base_url=self.url, timeout=30, headers={"authorization": "Bearer secret"})
 
     def __enter__(self) -> Self:
-        self._program = subprocess.Popen(
-            [self._python, "-m", "search_service", "api"], env=environment(self.settings)
-        )
+        self._program = subprocess.Popen([self._python, "-m", "search_service", "api"], env=environment(self.settings))
         wait_for("an answer of the API", self._answers)
         return self
 

@@ -104,12 +104,8 @@ def loaded(settings: Settings, producing: Producing) -> Iterator[Probe]:
             if status_of(settings).lag_events > BEHIND_MOST:
                 time.sleep(0.1)
                 continue
-            producing.send(
-                *(changed(product(n, price_cents=version), version) for n in range(0, PRODUCTS, 7))
-            )
-            producing.send(
-                changed(supplier(name=f"Name {version}"), version), changed(asset(version), version)
-            )
+            producing.send(*(changed(product(n, price_cents=version), version) for n in range(0, PRODUCTS, 7)))
+            producing.send(changed(supplier(name=f"Name {version}"), version), changed(asset(version), version))
             version += 1
 
     thread = threading.Thread(target=load)
@@ -124,17 +120,12 @@ def loaded(settings: Settings, producing: Producing) -> Iterator[Probe]:
         wait_until_quiet(settings)
 
 
-def test_resharding_under_load_fails_no_search(
-    filled: Settings, producing: Producing, indexer: Indexer
-):
+def test_resharding_under_load_fails_no_search(filled: Settings, producing: Producing, indexer: Indexer):
     """
     Events are applied all the time; afterwards the new index is equal to the copy and the old one can go.
     """
     with loaded(filled, producing) as probe:
-        built = [
-            admin(replace(filled, batch_documents=20), "rebuild", "--shards", str(n))
-            for n in (3, 1)
-        ]
+        built = [admin(replace(filled, batch_documents=20), "rebuild", "--shards", str(n)) for n in (3, 1)]
         dropped = admin(filled, "drop", f"{filled.prefix}-000001")
     verified = admin(filled, "verify")
     with Engine(filled.engine_url) as engine:
@@ -148,9 +139,7 @@ def test_resharding_under_load_fails_no_search(
     assert "equal" in verified.stdout
 
 
-def test_a_mapping_is_changed_under_load(
-    filled: Settings, producing: Producing, indexer: Indexer, tmp_path: Path
-):
+def test_a_mapping_is_changed_under_load(filled: Settings, producing: Producing, indexer: Indexer, tmp_path: Path):
     """
     From an index of an earlier version of the service, which lacks a field, to one with another analyzer.
     """
@@ -250,9 +239,7 @@ def test_a_crash_between_the_alias_and_the_database_is_mended(filled: Settings, 
     done = admin(filled, "rebuild", "--shards", "1")
 
     assert 0 == done.returncode, done.stderr
-    assert [(old, "retired"), (new, "live")] == query(
-        filled, "SELECT name, state FROM generation ORDER BY name"
-    )
+    assert [(old, "retired"), (new, "live")] == query(filled, "SELECT name, state FROM generation ORDER BY name")
 
 
 def test_differences_are_listed_and_repaired(filled: Settings, indexer: Indexer):
@@ -302,9 +289,7 @@ def test_thousands_of_differences_are_repaired(filled: Settings, indexer: Indexe
     assert 0 == repaired.returncode, repaired.stdout
 
 
-def test_verifying_under_load_finds_no_false_difference(
-    filled: Settings, producing: Producing, indexer: Indexer
-):
+def test_verifying_under_load_finds_no_false_difference(filled: Settings, producing: Producing, indexer: Indexer):
     """What is on its way is no difference."""
     stop = threading.Event()
 
@@ -323,9 +308,7 @@ def test_verifying_under_load_finds_no_false_difference(
     assert [0, 0, 0] == [one.returncode for one in found], found[0].stdout
 
 
-def test_tombstones_are_purged_and_stay_gone(
-    filled: Settings, producing: Producing, indexer: Indexer
-):
+def test_tombstones_are_purged_and_stay_gone(filled: Settings, producing: Producing, indexer: Indexer):
     """
     A product that was deleted is not brought back by a late event, and a new version of it is found again.
     """
@@ -371,9 +354,7 @@ def test_what_an_operator_must_not_do_is_refused(filled: Settings, indexer: Inde
     ]
 
     assert [2] * 5 == [one.returncode for one in tried]
-    assert [2, 2, 1, 2, 2] == [len(one.stderr.splitlines()) for one in tried], [
-        t.stderr for t in tried
-    ]
+    assert [2, 2, 1, 2, 2] == [len(one.stderr.splitlines()) for one in tried], [t.stderr for t in tried]
 
 
 def test_a_new_copy_does_not_write_to_the_index_of_an_earlier_one(settings: Settings):
@@ -399,10 +380,7 @@ def test_a_late_write_does_not_bring_a_dropped_index_back(settings: Settings):
 
 def test_setting_up_twice_at_the_same_time_makes_one_index(settings: Settings):
     programs = [
-        subprocess.Popen(
-            [sys.executable, "-m", "search_service", "setup"], env=environment(settings)
-        )
-        for _ in range(3)
+        subprocess.Popen([sys.executable, "-m", "search_service", "setup"], env=environment(settings)) for _ in range(3)
     ]
     statuses = [program.wait(60) for program in programs]
 
@@ -419,9 +397,7 @@ def test_setting_up_twice_at_the_same_time_makes_one_index(settings: Settings):
         (("load", "--products", "0"), "--products must be from 1"),
     ],
 )
-def test_wrong_words_are_one_sentence(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
-):
+def test_wrong_words_are_one_sentence(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str):
     assert 2 == main(words)
     assert sentence in capsys.readouterr().err
 
@@ -430,9 +406,7 @@ def test_wrong_words_are_one_sentence(
 def test_servers_that_are_away_are_one_sentence(command: str, tmp_path):
     """Except for the indexer, which waits for them."""
     away = Settings(
-        database_url="postgresql://nobody@127.0.0.1:1/none",
-        kafka="127.0.0.1:1",
-        engine_url="http://127.0.0.1:1",
+        database_url="postgresql://nobody@127.0.0.1:1/none", kafka="127.0.0.1:1", engine_url="http://127.0.0.1:1"
     )
     words = {"load": ["--seconds", "1", "--products", "1"], "admin": ["verify"]}.get(command, [])
     with subprocess.Popen(

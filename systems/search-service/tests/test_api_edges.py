@@ -49,9 +49,7 @@ from search_service.settings import Settings
         ({"cursor": cursor_of("relevance", [1.0, "_id"])}, "cursor"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused(
-    searchable: Api, parameters: dict[str, object], word: str
-):
+def test_what_is_out_of_bounds_is_refused(searchable: Api, parameters: dict[str, object], word: str):
     answer = searchable.client.get("/v1/search", params=parameters)
     body = answer.json()
 
@@ -60,9 +58,7 @@ def test_what_is_out_of_bounds_is_refused(
     assert word in body["detail"]
 
 
-@pytest.mark.parametrize(
-    "header", ["", "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer secret2"]
-)
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer wrong", "Basic secret", "secret", "Bearer secret2"])
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/suggest?q=a", "/v1/products/p-1"])
 def test_without_a_token_nothing_is_answered(searchable: Api, path: str, header: str):
     answer = httpx.get(f"{searchable.url}{path}", headers={"authorization": header})
@@ -80,10 +76,7 @@ def test_other_methods_and_addresses_are_problems(searchable: Api):
     wrong, missing = searchable.client.post("/v1/search"), searchable.client.get("/v2")
 
     assert [405, 404] == [wrong.status_code, missing.status_code]
-    assert {"application/problem+json"} == {
-        wrong.headers["content-type"],
-        missing.headers["content-type"],
-    }
+    assert {"application/problem+json"} == {wrong.headers["content-type"], missing.headers["content-type"]}
 
 
 @pytest.mark.parametrize(
@@ -103,20 +96,13 @@ def test_other_methods_and_addresses_are_problems(searchable: Api):
         ("GET", "/v1/products/p-1?x=1", {}, 400),
     ],
 )
-def test_every_refusal_is_a_problem(
-    searchable: Api, method: str, path: str, parts: dict[str, Any], status: int
-):
+def test_every_refusal_is_a_problem(searchable: Api, method: str, path: str, parts: dict[str, Any], status: int):
     """Too large, too long, another method, no such address: one form, and the service goes on."""
-    with httpx.Client(
-        base_url=searchable.url, timeout=30, headers=searchable.client.headers
-    ) as one:
+    with httpx.Client(base_url=searchable.url, timeout=30, headers=searchable.client.headers) as one:
         answer = one.request(method, path, **parts)
     body = answer.json()
 
-    assert (status, "application/problem+json") == (
-        answer.status_code,
-        answer.headers["content-type"],
-    )
+    assert (status, "application/problem+json") == (answer.status_code, answer.headers["content-type"])
     assert (status, {"type", "title", "status", "detail"}) == (body["status"], set(body))
     assert 200 == searchable.client.get("/v1/search").status_code
 
@@ -135,11 +121,7 @@ def test_what_is_no_http_is_a_problem(searchable: Api):
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        (
-            b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n"
-            + b"a" * 20_000_000,
-            413,
-        ),
+        (b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n" + b"a" * 20_000_000, 413),
         (b"GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: " + b"a" * 20_000_000, 400),
     ],
     ids=["body", "header"],
@@ -172,10 +154,7 @@ def test_no_cursor_is_an_error_of_ours(text: str):
 @settings(max_examples=300)
 @given(
     strategies.lists(
-        strategies.tuples(
-            strategies.sampled_from(["q", "brand", "limit", "sort", "x"]),
-            strategies.text(max_size=20),
-        )
+        strategies.tuples(strategies.sampled_from(["q", "brand", "limit", "sort", "x"]), strategies.text(max_size=20))
     )
 )
 def test_no_parameter_is_an_error_of_ours(given_parameters: list[tuple[str, str]]):

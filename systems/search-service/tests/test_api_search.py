@@ -52,12 +52,8 @@ def test_hostile_text_is_only_text(searchable: Api, q: str):
     assert len(ids) < len(ALL)
 
 
-@pytest.mark.parametrize(
-    "name", ["brand", "attribute", "category", "supplier", "country", "facet", "sort"]
-)
-@pytest.mark.parametrize(
-    "text", [*HOSTILE, "x=.*", "material=*", '"],"script":"', "p-1\r\nX-Admin: 1"]
-)
+@pytest.mark.parametrize("name", ["brand", "attribute", "category", "supplier", "country", "facet", "sort"])
+@pytest.mark.parametrize("text", [*HOSTILE, "x=.*", "material=*", '"],"script":"', "p-1\r\nX-Admin: 1"])
 def test_hostile_values_of_filters_find_nothing(searchable: Api, name: str, text: str):
     """They are values that no product has, or are refused."""
     answer = searchable.client.get("/v1/search", params={name: text, "limit": 100})
@@ -93,9 +89,7 @@ def test_hostile_beginnings_suggest_nothing(searchable: Api, text: str):
         ({"currency": "USD"}, set()),
     ],
 )
-def test_filters_keep_what_fits_all_of_them(
-    searchable: Api, filters: dict[str, object], found: set[str]
-):
+def test_filters_keep_what_fits_all_of_them(searchable: Api, filters: dict[str, object], found: set[str]):
     """Several values of one filter are alternatives."""
     assert found == set(searchable.ids(**filters))
 
@@ -106,9 +100,7 @@ def test_nothing_typed_finds_everything_but_what_is_deleted(searchable: Api):
 
 def test_facets_count_the_hits(searchable: Api):
     """Not the whole catalog, and only what was asked for."""
-    facets = searchable.get("/v1/search", q="boots", facet=["material", "country", "brand"])[
-        "facets"
-    ]
+    facets = searchable.get("/v1/search", q="boots", facet=["material", "country", "brand"])["facets"]
 
     assert {"material", "country", "brand"} == set(facets)
     assert {"leather": 1, "rubber": 1} == {one["value"]: one["count"] for one in facets["material"]}
@@ -167,11 +159,7 @@ def test_suggestions_begin_with_what_was_typed(searchable: Api, typed: str, name
 def test_a_product_is_shown_whole(searchable: Api):
     found = searchable.get("/v1/products/p-3")
 
-    assert ("Leather boots", "Warm boots", ["Care"]) == (
-        found["name"],
-        found["description"],
-        found["titles"],
-    )
+    assert ("Leather boots", "Warm boots", ["Care"]) == (found["name"], found["description"], found["titles"])
 
 
 @pytest.mark.parametrize("product_id", [DELETED, "p-77", "P-1", "..%2f_cluster", "a" * 100])

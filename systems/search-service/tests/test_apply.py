@@ -39,9 +39,7 @@ def everything(database: Database) -> dict[str, list[tuple[object, ...]]]:
 def empty(database: Database) -> None:
     with transaction(database) as session:
         session.execute(
-            text(
-                "TRUNCATE supplier, category, product, asset, index_work, fan_out, applied_offset, generation"
-            )
+            text("TRUNCATE supplier, category, product, asset, index_work, fan_out, applied_offset, generation")
         )
 
 
@@ -64,9 +62,7 @@ def history(seed: int) -> list[Event]:
     return list(newest.values())
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(strategies.integers(0, 10**6))
 def test_any_order_with_duplicates_gives_the_same_copy(database: Database, seed: int):
     """In batches of any size."""
@@ -128,9 +124,7 @@ def test_an_asset_that_moves_marks_both_products(database: Database):
 
 
 @pytest.mark.parametrize(("is_tracking", "texts"), [(True, 0), (False, 1)])
-def test_without_dirty_tracking_a_text_that_stayed_is_written_again(
-    database: Database, is_tracking: bool, texts: int
-):
+def test_without_dirty_tracking_a_text_that_stayed_is_written_again(database: Database, is_tracking: bool, texts: int):
     """
     PostgreSQL writes its TOAST rows anew, and leaves the old ones dead: the incident in small.
     """
@@ -169,9 +163,7 @@ def test_fan_out_is_bounded_and_begins_again(database: Database):
 
 def test_a_circle_of_categories_ends(database: Database):
     """Events can make one, and the document shows each category once."""
-    put(
-        database, changed(product()), changed(category(1, parent=2)), changed(category(2, parent=1))
-    )
+    put(database, changed(product()), changed(category(1, parent=2)), changed(category(2, parent=1)))
     assert 1 == fan_out_page(database, 10)
     (document,) = work_of(database, 10).documents
 
@@ -214,21 +206,15 @@ def test_events_come_back_as_they_were():
         assert event == decode(encode(event), topic_type=type_of(event), key=event.id.encode())
 
 
-@pytest.mark.parametrize(
-    ("is_tracking", "indexed"), [(True, [True, False, True, True]), (False, [True] * 4)]
-)
-def test_what_no_document_shows_is_not_indexed(
-    database: Database, is_tracking: bool, indexed: list[bool]
-):
+@pytest.mark.parametrize(("is_tracking", "indexed"), [(True, [True, False, True, True]), (False, [True] * 4)])
+def test_what_no_document_shows_is_not_indexed(database: Database, is_tracking: bool, indexed: list[bool]):
     """
     Views of an asset are only in the copy; without dirty tracking, as published, all is indexed again.
     """
     put(database, changed(product()))
     finish(database, work_of(database, 10).documents)
     found = []
-    for version, change in enumerate(
-        (asset(), asset(views=7), asset(views=7, text="Other"), None), start=1
-    ):
+    for version, change in enumerate((asset(), asset(views=7), asset(views=7, text="Other"), None), start=1):
         event = deleted("asset", "a-1", version) if change is None else changed(change, version)
         put(database, event, is_tracking=is_tracking)
         page = work_of(database, 10)
@@ -252,9 +238,7 @@ def test_dirty_tracking_reads_and_writes_no_text_that_stays(database: Database):
     hooks.listen(database, "before_cursor_execute", keep)
     for version, is_tracking in ((2, True), (3, False)):
         place = Position(topic="t", partition=version, expected=0, next=1)
-        apply(
-            database, place, [changed(asset(views=version), version)], is_dirty_tracking=is_tracking
-        )
+        apply(database, place, [changed(asset(views=version), version)], is_dirty_tracking=is_tracking)
         touched = [s for s in sent if "asset" in s and ("asset.text," in s or " text=" in s)]
         sent.clear()
 

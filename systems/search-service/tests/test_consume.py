@@ -18,9 +18,7 @@ def test_a_broker_that_is_away_is_said(settings: Settings, indexer: Indexer):
     """Once, while the indexer waits for it."""
     indexer.settings = replace(settings, kafka="127.0.0.1:1")
     indexer.start()
-    wait_for(
-        "that the indexer says so", lambda: "Kafka at 127.0.0.1:1 does not answer" in said(indexer)
-    )
+    wait_for("that the indexer says so", lambda: "Kafka at 127.0.0.1:1 does not answer" in said(indexer))
     status = indexer.end(signal.SIGTERM)
 
     assert 0 == status
@@ -32,16 +30,12 @@ def test_topics_that_are_missing_are_said(settings: Settings, indexer: Indexer):
     """The service was not set up on this broker."""
     indexer.settings = replace(settings, prefix="nothing")
     indexer.start()
-    wait_for(
-        "that the indexer says so", lambda: "does not have the topic nothing." in said(indexer)
-    )
+    wait_for("that the indexer says so", lambda: "does not have the topic nothing." in said(indexer))
 
     assert 0 == indexer.end(signal.SIGTERM)
 
 
-def test_a_topic_that_was_made_anew_ends_the_indexer(
-    settings: Settings, producing: Producing, indexer: Indexer
-):
+def test_a_topic_that_was_made_anew_ends_the_indexer(settings: Settings, producing: Producing, indexer: Indexer):
     """
     Its events have the offsets of others that were applied, and would be skipped without a word.
     """
@@ -75,9 +69,7 @@ def test_an_event_that_the_database_refuses_is_a_dead_letter(
     assert "product_sku_check" in letters[b"p-7"]
 
 
-def test_indexers_come_and_go_while_events_flow(
-    settings: Settings, producing: Producing, indexer: Indexer, tmp_path
-):
+def test_indexers_come_and_go_while_events_flow(settings: Settings, producing: Producing, indexer: Indexer, tmp_path):
     """Partitions change hands again and again: every event is applied, and none twice."""
     import sys
     from contextlib import ExitStack
@@ -85,17 +77,12 @@ def test_indexers_come_and_go_while_events_flow(
     indexer.start()
     version = 0
     with ExitStack() as stack:
-        others = [
-            stack.enter_context(Indexer(settings, tmp_path / f"other-{n}.log", sys.executable))
-            for n in range(2)
-        ]
+        others = [stack.enter_context(Indexer(settings, tmp_path / f"other-{n}.log", sys.executable)) for n in range(2)]
         for turn in range(6):
             others[turn % 2].start()
             for _ in range(10):
                 version += 1
-                producing.send(
-                    *(changed(product(n, price_cents=version), version) for n in range(30))
-                )
+                producing.send(*(changed(product(n, price_cents=version), version) for n in range(30)))
             # Before it has come to know the signal, the signal ends it.
             assert others[turn % 2].end(signal.SIGTERM) in {0, -signal.SIGTERM}
         wait_until_quiet(settings)

@@ -17,18 +17,7 @@ import psutil
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from conftest import start, stop
-from flow import (
-    Indexer,
-    Producing,
-    asset,
-    category,
-    changed,
-    deleted,
-    product,
-    query,
-    supplier,
-    wait_for,
-)
+from flow import Indexer, Producing, asset, category, changed, deleted, product, query, supplier, wait_for
 
 from search_service.admin.verify import compare
 from search_service.database import connect
@@ -78,9 +67,7 @@ class World:
         return events
 
     def _change(self) -> Event:
-        (kind,) = self.dice.choices(
-            ("product", "asset", "supplier", "category", "gone"), (70, 15, 1, 1, 13)
-        )
+        (kind,) = self.dice.choices(("product", "asset", "supplier", "category", "gone"), (70, 15, 1, 1, 13))
         most = {"asset": ASSETS, "supplier": SUPPLIERS, "category": CATEGORIES}.get(kind, PRODUCTS)
         number = self.dice.randrange(most)
         type_name = "product" if kind == "gone" else kind
@@ -173,9 +160,7 @@ def dead_letters(settings: Settings) -> set[bytes]:
     """The keys of all dead letters."""
     topic = settings.dead_letter_topic
     reader = Consumer({"bootstrap.servers": settings.kafka, "group.id": "reader"})
-    places = [
-        TopicPartition(topic, n, 0) for n in reader.list_topics(topic).topics[topic].partitions
-    ]
+    places = [TopicPartition(topic, n, 0) for n in reader.list_topics(topic).topics[topic].partitions]
     left = sum(reader.get_watermark_offsets(one)[1] for one in places)
     reader.assign(places)
     keys = set()
@@ -205,10 +190,7 @@ def check(settings: Settings, world: World) -> None:
     ]
 
     assert () == compared.differences
-    assert (compared.copy.documents, compared.copy.checksum) == (
-        compared.index.documents,
-        compared.index.checksum,
-    )
+    assert (compared.copy.documents, compared.copy.checksum) == (compared.index.documents, compared.index.checksum)
     assert sorted(expected) == sorted(row[:3] for row in rows)
     assert alive == sum(not is_gone for _, _, is_gone in expected)
     assert all(name == f"Name {v}" for _, v, is_gone, name in rows if not is_gone and v > 1)

@@ -33,14 +33,7 @@ def free_port() -> int:
 def service(folder: Path, action: str, *options: str, **variables: str) -> subprocess.Popen[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return subprocess.Popen(
-        [
-            sys.executable,
-            str(ROOT / "deploy/service.py"),
-            action,
-            "--folder",
-            str(folder),
-            *options,
-        ],
+        [sys.executable, str(ROOT / "deploy/service.py"), action, "--folder", str(folder), *options],
         env={**clean, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -66,10 +59,7 @@ def test_the_service_starts_answers_and_ends(tmp_path: Path, engine: str, versio
     started = service(folder, "up", "--engine", engine, SEARCH_API_PORT=str(port))
     output, error = started.communicate(timeout=400)
     assert 0 == started.returncode, error
-    given = dict(
-        line.removeprefix("export ").split("=", 1)
-        for line in (folder / "settings").read_text().splitlines()
-    )
+    given = dict(line.removeprefix("export ").split("=", 1) for line in (folder / "settings").read_text().splitlines())
     token = shlex.split(given["SEARCH_API_TOKENS"])[0]
     url = f"http://127.0.0.1:{port}/v1/search"
     answer = httpx.get(url, headers={"Authorization": f"Bearer {token}"}).json()
@@ -196,9 +186,7 @@ def test_an_interrupted_start_ends_real_servers(tmp_path: Path):
         ),
     ],
 )
-def test_servers_that_are_missing_are_one_sentence(
-    variables: dict[str, str], word: str, tmp_path: Path
-):
+def test_servers_that_are_missing_are_one_sentence(variables: dict[str, str], word: str, tmp_path: Path):
     started = service(tmp_path / "run", "up", **{"SEARCH_API_PORT": str(free_port()), **variables})
     _, error = started.communicate(timeout=300)
 

@@ -21,11 +21,7 @@ from search_service.model import GenerationRow
 from search_service.settings import Settings
 
 STARTING = {"error": {"reason": "all shards failed"}}
-FOUND = {
-    "timed_out": False,
-    "_shards": {"failed": 0},
-    "hits": {"total": {"value": 7, "relation": "eq"}, "hits": []},
-}
+FOUND = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"total": {"value": 7, "relation": "eq"}, "hits": []}}
 
 
 def busy(times: int, status: int = 503):
@@ -62,11 +58,7 @@ def test_a_request_is_repeated_for_a_bounded_time():
 
 
 def test_a_refusal_is_not_repeated():
-    with (
-        Stub(busy(1, 400)) as stub,
-        Engine(stub.url) as engine,
-        pytest.raises(EngineError, match="400"),
-    ):
+    with Stub(busy(1, 400)) as stub, Engine(stub.url) as engine, pytest.raises(EngineError, match="400"):
         engine.count("x")
 
     assert 1 == len(stub.requests)
@@ -310,10 +302,7 @@ def test_a_late_write_does_not_bring_a_deleted_document_back(settings: Settings,
 
 def test_indexes_with_other_fields_get_what_they_have(settings: Settings, engine: Engine):
     """A live index of an earlier version of the service takes documents of this one."""
-    query(
-        settings,
-        "UPDATE generation SET body = body #- '{mappings,properties,country}' RETURNING 1",
-    )
+    query(settings, "UPDATE generation SET body = body #- '{mappings,properties,country}' RETURNING 1")
     engine.delete_index(f"{settings.prefix}-000001")
     ((body,),) = query(settings, "SELECT body FROM generation")
     engine.create_index(f"{settings.prefix}-000001", body)

@@ -29,16 +29,12 @@ def documents_of(settings: Settings) -> dict[str, dict[str, object]]:
     return {hit["_id"]: hit["_source"] for hit in hits if not hit["_source"]["is_deleted"]}
 
 
-def test_a_product_is_found_with_words_of_four_entities(
-    settings: Settings, producing: Producing, indexer: Indexer
-):
+def test_a_product_is_found_with_words_of_four_entities(settings: Settings, producing: Producing, indexer: Indexer):
     """
     The document has the names of the supplier and of all categories above, and the assets' texts.
     """
     producing.send(changed(asset()), changed(product(category_id="c-2")))
-    producing.send(
-        changed(supplier()), changed(category(2, parent=1)), changed(category(name="All"))
-    )
+    producing.send(changed(supplier()), changed(category(2, parent=1)), changed(category(name="All")))
     indexer.start()
     wait_until_quiet(settings)
     (document,) = documents_of(settings).values()
@@ -50,9 +46,7 @@ def test_a_product_is_found_with_words_of_four_entities(
     assert indexer.end(signal.SIGTERM) == 0
 
 
-def test_a_rename_of_a_supplier_reaches_its_products(
-    settings: Settings, producing: Producing, indexer: Indexer
-):
+def test_a_rename_of_a_supplier_reaches_its_products(settings: Settings, producing: Producing, indexer: Indexer):
     """All of them, page by page, and no other supplier's."""
     from msgspec.structs import replace
 
@@ -87,9 +81,7 @@ def test_a_deleted_product_stays_deleted_when_an_older_event_comes_late(
     assert "New boots" == document["name"]
 
 
-def test_bad_events_become_dead_letters_with_their_reason(
-    settings: Settings, producing: Producing, indexer: Indexer
-):
+def test_bad_events_become_dead_letters_with_their_reason(settings: Settings, producing: Producing, indexer: Indexer):
     """The good events around them are applied."""
     from confluent_kafka import Consumer
 
@@ -102,9 +94,7 @@ def test_bad_events_become_dead_letters_with_their_reason(
     producing.send(changed(product(3)))
     indexer.start()
     wait_until_quiet(settings)
-    consumer = Consumer(
-        {**clients_of(settings), "group.id": "dead", "auto.offset.reset": "earliest"}
-    )
+    consumer = Consumer({**clients_of(settings), "group.id": "dead", "auto.offset.reset": "earliest"})
     consumer.subscribe([settings.dead_letter_topic])
     letters = [m for m in consumer.consume(3, 30) if m.error() is None]
     consumer.close()
@@ -115,14 +105,10 @@ def test_bad_events_become_dead_letters_with_their_reason(
     assert any("truncated" in reason for reason in reasons)
     assert any("no value" in reason for reason in reasons)
     assert any("not the id" in reason for reason in reasons)
-    assert {settings.topic("product").encode()} == {
-        dict(m.headers() or [])["topic"] for m in letters
-    }
+    assert {settings.topic("product").encode()} == {dict(m.headers() or [])["topic"] for m in letters}
 
 
-def test_the_same_events_again_change_nothing(
-    settings: Settings, producing: Producing, indexer: Indexer
-):
+def test_the_same_events_again_change_nothing(settings: Settings, producing: Producing, indexer: Indexer):
     """Neither the versions of documents nor the number of rows."""
     events = [changed(product(n), 5) for n in range(5)]
     producing.send(*events)
@@ -136,9 +122,7 @@ def test_the_same_events_again_change_nothing(
     assert {"Warm leather boots"} == {one["name"] for one in documents_of(settings).values()}
 
 
-def test_freshness_and_counts_are_measured(
-    settings: Settings, producing: Producing, indexer: Indexer
-):
+def test_freshness_and_counts_are_measured(settings: Settings, producing: Producing, indexer: Indexer):
     """In the form that Prometheus reads; a document is fresh when a search finds it."""
     import contextlib
     import re
@@ -172,15 +156,11 @@ def test_freshness_and_counts_are_measured(
     assert "search_documents_indexed_total 1.0" in text
     assert {"p-1"} == set(found)
     assert "search_lag_events 0.0" in text
-    assert re.search(
-        r'^search_phase_seconds_total{phase="bulk"} [0-9.e-]*[1-9]', text, re.MULTILINE
-    )
+    assert re.search(r'^search_phase_seconds_total{phase="bulk"} [0-9.e-]*[1-9]', text, re.MULTILINE)
     assert re.search(r"^search_apply_seconds_count [1-9]", text, re.MULTILINE)
 
 
-def test_two_indexers_share_the_partitions(
-    settings: Settings, producing: Producing, indexer: Indexer, tmp_path
-):
+def test_two_indexers_share_the_partitions(settings: Settings, producing: Producing, indexer: Indexer, tmp_path):
     """One is killed, and the other takes over what it had."""
     import sys
 

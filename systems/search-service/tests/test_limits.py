@@ -32,12 +32,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
             await asyncio.sleep(2 * PATIENCE_S)
         await PlainTextResponse("yes")(scope, receive, send)
 
-    config = uvicorn.Config(
-        limits.Limits(application),
-        http=limits.Protocol,
-        log_config=None,
-        lifespan="off",
-    )
+    config = uvicorn.Config(limits.Limits(application), http=limits.Protocol, log_config=None, lifespan="off")
     server = uvicorn.Server(config)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -75,9 +70,7 @@ def statuses(address: tuple[str, int], *parts: bytes) -> list[bytes]:
         ((b"SEARCH boots\r\n\r\n", b"more"), [b"400"]),
     ],
 )
-def test_who_does_not_finish_is_let_go(
-    address: tuple[str, int], parts: tuple[bytes, ...], expected: list[bytes]
-):
+def test_who_does_not_finish_is_let_go(address: tuple[str, int], parts: tuple[bytes, ...], expected: list[bytes]):
     """
     Whatever was sent in between: else some clients could take all files that the process may open.
     """
@@ -103,9 +96,7 @@ def test_who_waits_for_an_answer_is_not(address: tuple[str, int]):
     assert [b"200"] == statuses(address, request)
 
 
-@pytest.mark.parametrize(
-    "parts", [(GET + CHUNKED + b"Z\r\n",), (GET + CHUNKED, b"Z\r\n", b"Z\r\n")]
-)
+@pytest.mark.parametrize("parts", [(GET + CHUNKED + b"Z\r\n",), (GET + CHUNKED, b"Z\r\n", b"Z\r\n")])
 def test_nonsense_in_a_body_gets_one_answer(
     address: tuple[str, int], parts: tuple[bytes, ...], caplog: pytest.LogCaptureFixture
 ):

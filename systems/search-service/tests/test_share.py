@@ -64,10 +64,7 @@ def test_a_database_that_comes_back_gives_slots_again(database: Database, stored
 
     with Share(database) as share:
         looked(share)
-        query(
-            stored,
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
-        )
+        query(stored, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         found: frozenset[int] = frozenset()
         end_s = time.monotonic() + PATIENCE_S
         # The server may still hold the locks of the connection that it ended.

@@ -8,9 +8,7 @@ from typer.testing import CliRunner
 from plimsoll.cli.commands import app
 
 COMMANDS = {
-    "r5-2xlarge-gp2-2019.txt": (
-        "db.r5.2xlarge --engine postgres --storage gp2 --size-gib 1000 --launched 2019-06-01"
-    ),
+    "r5-2xlarge-gp2-2019.txt": ("db.r5.2xlarge --engine postgres --storage gp2 --size-gib 1000 --launched 2019-06-01"),
     "t3-xlarge-gp2.txt": "db.t3.xlarge --engine postgres --storage gp2 --size-gib 1024 --multi-az",
     "m7g-large-gp3.txt": (
         "db.m7g.large --engine mysql --storage gp3 --size-gib 500"

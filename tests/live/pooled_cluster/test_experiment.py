@@ -22,9 +22,7 @@ COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "pooled-cluster", "--
 FEW = ("--scale", "1:50")
 
 
-def played(
-    ours: Ours, tmp_path: Path, *words: str
-) -> tuple[subprocess.CompletedProcess[str], dict, str]:
+def played(ours: Ours, tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], dict, str]:
     """The command, its report and its page."""
     page, report = tmp_path / "page.html", tmp_path / "report.json"
     done = subprocess.run(
@@ -69,9 +67,7 @@ def test_every_phase_is_judged_right(ours: Ours, tmp_path: Path):
     # The published experience, by ratios within this run.
     assert figures["storm"]["connections_max"] > 2 * figures["calm"]["connections_max"]
     assert figures["pile-up"]["connections_max"] > 0.8 * children_of(10.0)
-    assert (
-        figures["clients-leave"]["connections_end"] > 3 * figures["fixed-pooler"]["connections_end"]
-    )
+    assert figures["clients-leave"]["connections_end"] > 3 * figures["fixed-pooler"]["connections_end"]
     assert figures["sized-pools"]["done_per_s"] > figures["pile-up"]["done_per_s"]
 
 
@@ -93,15 +89,9 @@ def test_in_the_twin_the_disk_is_named_and_no_storm(ours: Ours, tmp_path: Path):
 @pytest.mark.parametrize("ours", ["/var/tmp"], indirect=True)
 @pytest.mark.parametrize(
     ("moment", "sign"),
-    [
-        ("filling the database", signal.SIGINT),
-        ("phase 2 of 8", signal.SIGINT),
-        ("phase 2 of 8", signal.SIGKILL),
-    ],
+    [("filling the database", signal.SIGINT), ("phase 2 of 8", signal.SIGINT), ("phase 2 of 8", signal.SIGKILL)],
 )
-def test_an_end_in_the_middle_leaves_nothing(
-    ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals
-):
+def test_an_end_in_the_middle_leaves_nothing(ours: Ours, tmp_path: Path, moment: str, sign: signal.Signals):
     """No server, no JVM, no folder; other labs on this machine do not count."""
     assert_an_end_leaves_nothing(
         [*COMMAND, *FEW],

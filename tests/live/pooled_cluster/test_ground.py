@@ -38,9 +38,7 @@ def path_without(folder: Path, *names: str) -> str:
         ),
     ],
 )
-def test_a_program_that_is_missing_is_one_sentence(
-    tmp_path: Path, absent: tuple[str, ...], message: str, hint: str
-):
+def test_a_program_that_is_missing_is_one_sentence(tmp_path: Path, absent: tuple[str, ...], message: str, hint: str):
     """Before a server is started; with the command that installs it."""
     build = tmp_path / "pgpool"
     build.touch()
@@ -49,8 +47,7 @@ def test_a_program_that_is_missing_is_one_sentence(
     done = subprocess.run(
         [*COMMAND, "--with-defect", build, "--html", tmp_path / "page.html"],
         # No server was downloaded before.
-        env=environment
-        | {"PATH": path_without(tmp_path / "bin", *absent), "PLIMSOLL_CACHE": str(tmp_path / "c")},
+        env=environment | {"PATH": path_without(tmp_path / "bin", *absent), "PLIMSOLL_CACHE": str(tmp_path / "c")},
         capture_output=True,
         text=True,
         timeout=300,
@@ -66,9 +63,7 @@ def test_a_program_that_is_missing_is_one_sentence(
 
 
 @pytest.mark.parametrize("module", [pgpool, pgbouncer], ids=["Pgpool-II", "PgBouncer"])
-def test_a_port_that_is_taken_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module
-):
+def test_a_port_that_is_taken_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module):
     """Another program takes it each time; the sentence names the pooler, and the hint its log."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     tmp_path.chmod(0o711)
@@ -78,15 +73,10 @@ def test_a_port_that_is_taken_is_one_sentence(
         ports = (taken.getsockname()[1], taken.getsockname()[1])
         monkeypatch.setattr(module, "free_ports", lambda count: ports[:count])
         server: Pgpool | PgBouncer
-        if module is pgpool:
-            server = Pgpool([5432], user="x", password="x")
-        else:
-            server = PgBouncer(5432, user="x", password="x")
+        server = Pgpool([5432], user="x", password="x") if module is pgpool else PgBouncer(5432, user="x", password="x")
         with pytest.raises(SourceError) as raised:
             server.__enter__()
 
-    assert raised.value.message == (
-        f"{server.title} did not start: another program takes its port, whichever it is"
-    )
+    assert raised.value.message == (f"{server.title} did not start: another program takes its port, whichever it is")
     assert ".log" in raised.value.hint
     assert [] == list(tmp_path.glob("plimsoll-*"))

@@ -73,19 +73,13 @@ LEAVING = Case(
 )
 LEAKING = Case(pool=60, first=SLOWLY, changes={"leak": 0.06}, seconds=14.0, until=16)
 # Each transaction keeps its connection for half a second: many more are wanted than there are.
-STORMING = Case(
-    pool=60, first=SLOWLY, changes={"hold_ms": 500, "rate": 60, "queue": 200, "retry": "immediate"}
-)
+STORMING = Case(pool=60, first=SLOWLY, changes={"hold_ms": 500, "rate": 60, "queue": 200, "retry": "immediate"})
 HOLDING = Case(first=SLOWLY, changes={"hold_ms": 3000, "rate": 10})
 ABORTING = Case(first=SLOWLY, changes={"abort": 1.0, "abort_s": 30, "rate": 5})
 # 64 children with 4 connections each do not fit into 117; 25 do.
-LARGE = Case(
-    pooler={"num_init_children": "64", "max_pool": "4"}, pool=4, first={"rate": 5}, seconds=1.0
-)
+LARGE = Case(pooler={"num_init_children": "64", "max_pool": "4"}, pool=4, first={"rate": 5}, seconds=1.0)
 # A pool that keeps more connections than it uses, and one whose connections are all at work.
-CUT = Case(
-    pooler={"client_idle_limit": "4"}, pool=12, first={"min_idle": 12, "rate": 0.5}, seconds=14.0
-)
+CUT = Case(pooler={"client_idle_limit": "4"}, pool=12, first={"min_idle": 12, "rate": 0.5}, seconds=14.0)
 
 NAMED = {
     "leak": LEAKING,
@@ -151,12 +145,7 @@ class Ground(Struct, frozen=True):
             settings=settings,
             executable=default_unmended() if case.is_unmended else None,
         )
-        fleet = Fleet(
-            services=1,
-            instances=case.instances,
-            pool=case.pool,
-            settings={"queue": 20, **case.first},
-        )
+        fleet = Fleet(services=1, instances=case.instances, pool=case.pool, settings={"queue": 20, **case.first})
         dsn = self.server.dsn.replace("dbname=postgres", f"dbname={DATABASE}")
         said: list[str] = []
         with pooler:

@@ -21,9 +21,7 @@ R5 = Instance(
 )
 
 
-def chosen(
-    instance: Instance, tables: RuleTables | None = None
-) -> tuple[dict[str, Alarm], dict[str, LeftOutAlarm]]:
+def chosen(instance: Instance, tables: RuleTables | None = None) -> tuple[dict[str, Alarm], dict[str, LeftOutAlarm]]:
     alarms, left_out = choose_alarms(ceilings_of(instance, catalog()), tables)
     return {a.key: a for a in alarms}, {one.name: one for one in left_out}
 

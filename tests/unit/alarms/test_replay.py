@@ -12,10 +12,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 
 LARGE = Instance(
-    db_class="db.t3.large",
-    engine="postgres",
-    launched_s=1_700_000_000,
-    storage=Storage(kind="gp3", size_gib=400),
+    db_class="db.t3.large", engine="postgres", launched_s=1_700_000_000, storage=Storage(kind="gp3", size_gib=400)
 )
 ALARMS = {alarm.key: alarm for alarm in choose_alarms(ceilings_of(LARGE, catalog()))[0]}
 LOW = ALARMS["instance-throughput-credits-low"]
@@ -77,8 +74,7 @@ def test_a_use_near_the_baseline_counts_only_while_few_credits_are_left():
 
     def over(left: float) -> tuple[int, ...]:
         series = balance([left] * 6) | {
-            metric: Series(metric=metric, step_s=300, time_s=times, value=half)
-            for metric in alarm.metrics
+            metric: Series(metric=metric, step_s=300, time_s=times, value=half) for metric in alarm.metrics
         }
         return history_of(alarm, series, ()).fired_s
 

@@ -7,9 +7,7 @@ from plimsoll.app.budget import ReserveForecast, reserve_forecast
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 
-T3 = Instance(
-    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 
 
 def forecast(*, before: int, minutes: int, balance: float = 0.1) -> ReserveForecast:

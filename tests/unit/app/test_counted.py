@@ -44,9 +44,7 @@ def test_a_file_of_another_time_is_refused(tmp_path: Path):
 def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
     """The measured series win, and the names that would be of use are given."""
     file = table(tmp_path, column="ReadIOPS")
-    with pytest.raises(
-        DataError, match="no metric that the target lacks: read_ops_per_s"
-    ) as raised:
+    with pytest.raises(DataError, match="no metric that the target lacks: read_ops_per_s") as raised:
         with_counts(MEASURED, [file])
 
     assert "arrivals_per_s" in str(raised.value.hint)

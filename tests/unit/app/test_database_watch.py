@@ -26,22 +26,14 @@ def weighed(monkeypatch: pytest.MonkeyPatch, *causes: Cause, **changes: object):
     return load_of(SEEN, watched.diagnosis())
 
 
-def test_reasons_come_before_what_only_says_how_bytes_are_written(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_reasons_come_before_what_only_says_how_bytes_are_written(monkeypatch: pytest.MonkeyPatch):
     """The WAL of a rewrite is larger here, and explains nothing; a cause without a share is left out."""
     wal = inspections.cause(kind=CauseKind.WAL, code="WalWrites", share_of_load=0.9)
-    scan = inspections.cause(
-        kind=CauseKind.SEQUENTIAL_SCANS, code="SequentialScans", share_of_load=0.6
-    )
+    scan = inspections.cause(kind=CauseKind.SEQUENTIAL_SCANS, code="SequentialScans", share_of_load=0.6)
     idle = inspections.cause(share_of_load=None)
     load = weighed(monkeypatch, wal, inspections.cause(), idle, scan)
 
-    assert [c.kind for c in load.causes] == [
-        CauseKind.SEQUENTIAL_SCANS,
-        CauseKind.TOAST,
-        CauseKind.WAL,
-    ]
+    assert [c.kind for c in load.causes] == [CauseKind.SEQUENTIAL_SCANS, CauseKind.TOAST, CauseKind.WAL]
     assert (load.bytes_per_s, load.window_s, load.missing) == (15e6, 60.0, "")
 
 
@@ -94,9 +86,7 @@ def test_a_dsn_is_read_again_for_each_observation(tmp_path: Path, monkeypatch: p
     """Passwords are exchanged while the watch runs."""
     place = tmp_path / "dsn"
     place.write_text("host=db1 password=old\n")
-    target = TargetSettings(
-        target="rds:*", databases={"orders": DatabaseSettings(dsn_file=str(place))}
-    )
+    target = TargetSettings(target="rds:*", databases={"orders": DatabaseSettings(dsn_file=str(place))})
     asked: list[str] = []
     monkeypatch.setattr(database_watch, "observe", lambda dsn, _s, sleep: asked.append(dsn) or SEEN)
     (observe,) = databases_of(target, WatchSettings(targets=(target,)), {}).values()

@@ -4,13 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.app.documentation import (
-    DocsPage,
-    as_terminal_text,
-    documentation,
-    page_named,
-    search,
-)
+from plimsoll.app.documentation import DocsPage, as_terminal_text, documentation, page_named, search
 from plimsoll.errors import UsageError
 
 FILES = {
@@ -63,9 +57,7 @@ def test_a_page_is_found_by_name_and_path(pages: tuple[DocsPage, ...], name: str
 
 def test_an_unknown_page_names_similar_ones(pages: tuple[DocsPage, ...]):
     """By spelling, else by a part of the name; else the list is named."""
-    with pytest.raises(
-        UsageError, match="no page of the documentation is named 'imputs'"
-    ) as caught:
+    with pytest.raises(UsageError, match="no page of the documentation is named 'imputs'") as caught:
         page_named(pages, "imputs")
     assert caught.value.hint == "Did you mean 'plimsoll docs inputs'?"
     with pytest.raises(UsageError) as caught:

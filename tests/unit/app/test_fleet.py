@@ -7,16 +7,7 @@ from plimsoll.app.fleet import diagnose_fleet, exit_status
 from plimsoll.app.render import render
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.reports.overview.json import render_overview_json
-from unit.sources.aws.cloud import (
-    WINDOW_S,
-    Cloud,
-    described,
-    error,
-    flat_metrics,
-    instance,
-    metric_name,
-    result,
-)
+from unit.sources.aws.cloud import WINDOW_S, Cloud, described, error, flat_metrics, instance, metric_name, result
 from unit.sources.aws.conftest import alone
 from unit.sources.aws.readings import fleet, read_fleet
 
@@ -58,9 +49,7 @@ def metrics_with(status, kept, *names):
 
 def overview_of(cloud):
     """What `diagnose 'rds:*'` makes of a cloud."""
-    return diagnose_fleet(
-        read_fleet(cloud), diagnose=diagnose_snapshot, source="rds:*", window_s=WINDOW_S
-    )
+    return diagnose_fleet(read_fleet(cloud), diagnose=diagnose_snapshot, source="rds:*", window_s=WINDOW_S)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +63,7 @@ def overview_of(cloud):
 def test_the_table_says_what_was_denied(operation, action, lost):
     """In the text, in Markdown and in JSON; once, and for whom."""
     serverless = instance(
-        "a1",
-        DBInstanceClass="db.serverless",
-        Engine="aurora-postgresql",
-        DBClusterIdentifier="cluster",
+        "a1", DBInstanceClass="db.serverless", Engine="aurora-postgresql", DBClusterIdentifier="cluster"
     )
     cloud = Cloud(
         DescribeDBInstances=described(serverless, instance("b1"), instance("c1")),

@@ -60,8 +60,7 @@ def test_no_metric_has_a_hidden_character():
     snapshot = read(ROOT / "examples" / "claims-pipeline")
     snapshot = replace(snapshot, instance=replace(snapshot.instance, identifier=NAME))
     samples = [
-        MetricSample(name=metric.name, labels=tuple(NAME for _ in metric.labels), value=1.0)
-        for metric in METRIC_TABLE
+        MetricSample(name=metric.name, labels=tuple(NAME for _ in metric.labels), value=1.0) for metric in METRIC_TABLE
     ]
     for accept in ("", "application/openmetrics-text"):
         assert not HIDDEN.search(exposition(samples, accept=accept)[0].decode())

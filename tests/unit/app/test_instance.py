@@ -60,11 +60,7 @@ def test_every_flag_replaces_what_the_source_says():
     )
 
     assert changed == Instance(
-        identifier="claims",
-        db_class="db.t3.large",
-        engine="mysql",
-        storage=storage,
-        launched_s=1_559_347_200,
+        identifier="claims", db_class="db.t3.large", engine="mysql", storage=storage, launched_s=1_559_347_200
     )
     assert BOUGHT.storage == flagged(engine="mysql").storage
     assert Instance() == with_flags(Instance(), NOTHING)
@@ -116,8 +112,7 @@ def test_an_instance_file_describes_an_export(tmp_path):
     """A describe-db-instances answer beside a table of metrics says what was bought."""
     table = tmp_path / "metrics.csv"
     table.write_text(
-        "timestamp,ReadIOPS,WriteIOPS\n2021-03-08T10:14:00Z,5,6\n2021-03-08T10:15:00Z,7,8\n",
-        encoding="utf-8",
+        "timestamp,ReadIOPS,WriteIOPS\n2021-03-08T10:14:00Z,5,6\n2021-03-08T10:15:00Z,7,8\n", encoding="utf-8"
     )
     answer = tmp_path / "instance.json"
     bought = {

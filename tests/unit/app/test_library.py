@@ -29,10 +29,10 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_importing_it_loads_nothing():
     """The package alone is a table of names: neither numpy nor msgspec comes with it."""
-    program = "import sys, plimsoll\nprint(*(m for m in sys.modules if m.startswith(('plimsoll.', 'numpy', 'msgspec'))))"
-    result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    program = (
+        "import sys, plimsoll\nprint(*(m for m in sys.modules if m.startswith(('plimsoll.', 'numpy', 'msgspec'))))"
     )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert "" == result.stdout.strip()
 
@@ -40,12 +40,7 @@ def test_importing_it_loads_nothing():
 def test_every_name_is_there_typed_and_explained():
     """What the package offers is what its stub declares, and each function and class has a docstring."""
     stub = ast.parse((SRC / "__init__.pyi").read_text(encoding="utf-8"))
-    declared = {
-        alias.asname
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+    declared = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     offered = set(plimsoll.__all__) - {"__version__"}
 
     assert declared == offered
@@ -61,22 +56,12 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 @pytest.mark.deep
 def test_the_types_are_seen_by_a_type_checker(tmp_path: Path):
     """mypy --strict takes right calls of the library, and refuses wrong ones."""
-    right = (
-        "import plimsoll\ns = plimsoll.read('x')\nd = plimsoll.diagnose(s)\nv: str = d.verdict\n"
-    )
+    right = "import plimsoll\ns = plimsoll.read('x')\nd = plimsoll.diagnose(s)\nv: str = d.verdict\n"
     (tmp_path / "right.py").write_text(right)
     (tmp_path / "wrong.py").write_text("import plimsoll\nplimsoll.diagnose('x')\n")
 
     result = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mypy",
-            "--strict",
-            "--follow-imports=silent",
-            "right.py",
-            "wrong.py",
-        ],
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "right.py", "wrong.py"],
         capture_output=True,
         text=True,
         check=False,
@@ -126,9 +111,7 @@ def test_a_database_is_inspected_against_a_diagnosis(monkeypatch):
     """Alone it has no ceiling, which a note says; with a diagnosis shares are of the one that binds."""
     import databases
 
-    seen = databases.observation(
-        databases.reading(io=()), databases.reading(databases.START_S + 60, io=())
-    )
+    seen = databases.observation(databases.reading(io=()), databases.reading(databases.START_S + 60, io=()))
     monkeypatch.setattr(library, "observe", lambda dsn, seconds, poolers: seen)
     diagnosis = plimsoll.diagnose(plimsoll.read("examples/search-service"))
     alone = plimsoll.inspect("host=db1")

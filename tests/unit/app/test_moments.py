@@ -51,14 +51,11 @@ def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
     cut = read_target(str(file), InstanceOptions(), ReadOptions(last="1h"))
     assert (end - 3600, end) == cut.window_s
     with pytest.raises(DataError, match="no sample in that window"):
-        read_target(
-            str(file), InstanceOptions(), ReadOptions(since="2030-01-01", until="2030-01-02")
-        )
+        read_target(str(file), InstanceOptions(), ReadOptions(since="2030-01-01", until="2030-01-02"))
 
 
 @pytest.mark.parametrize(
-    ("target", "many"),
-    [("rds:*", True), ("rds:orders-?", True), ("rds:orders", False), ("./metrics*", False)],
+    ("target", "many"), [("rds:*", True), ("rds:orders-?", True), ("rds:orders", False), ("./metrics*", False)]
 )
 def test_a_pattern_names_a_fleet(target, many):
     assert many == is_fleet(target)
@@ -73,12 +70,7 @@ def test_a_command_gets_an_option_for_every_field_of_flags_and_read_options():
     seen: list = []
     run = expand(command, flags=options.INSTANCE, read_options=options.READ)
     names = set(inspect.signature(run).parameters)
-    given = {
-        "target": "t",
-        "flags_iops": 5.0,
-        "read_options_match": ["a=b"],
-        "read_options_max_api_calls": 7,
-    }
+    given = {"target": "t", "flags_iops": 5.0, "read_options_match": ["a=b"], "read_options_max_api_calls": 7}
     run(**dict.fromkeys(names) | given)
 
     wanted = {"target"}

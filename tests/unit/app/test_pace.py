@@ -31,10 +31,9 @@ def test_reads_and_writes_are_added_where_both_were_measured():
     assert np.isnan(found.rates[2].bytes_per_s)
     assert [110, 220, 330] == [one.ops_per_s for one in found.rates]
     assert START_S + 180 == found.end_s
-    assert {
-        "instance_ebs_throughput": (0.7, START_S + 150),
-        "instance_ebs_iops": (0.5, START_S + 150),
-    } == {name: (one.ratio, one.time_s) for name, one in found.balances.items()}
+    assert {"instance_ebs_throughput": (0.7, START_S + 150), "instance_ebs_iops": (0.5, START_S + 150)} == {
+        name: (one.ratio, one.time_s) for name, one in found.balances.items()
+    }
 
 
 def test_what_may_be_incomplete_is_left_out():
@@ -51,14 +50,10 @@ def test_without_rates_there_is_no_sample():
     assert ((), None, {}) == (found.rates, found.end_s, found.balances)
 
 
-@pytest.mark.parametrize(
-    ("launched", "baseline"), [("2019-06-01", 212.5e6), ("2024-06-01", 287.5e6)]
-)
+@pytest.mark.parametrize(("launched", "baseline"), [("2019-06-01", 212.5e6), ("2024-06-01", 287.5e6)])
 def test_an_old_instance_has_its_legacy_limits(launched, baseline):
     """A db.r5.2xlarge launched before December 2019 may still have 212.5 MB/s."""
-    target = PaceTarget(
-        target=str(ROOT / "examples/search-service"), instance=InstanceOptions(launched=launched)
-    )
+    target = PaceTarget(target=str(ROOT / "examples/search-service"), instance=InstanceOptions(launched=launched))
     found = pace_report(target, PaceTerms()).allowance
 
     assert baseline == found.ceilings[0].baseline_per_s
@@ -66,9 +61,7 @@ def test_an_old_instance_has_its_legacy_limits(launched, baseline):
 
 
 def test_aurora_has_no_chain_to_pace_by():
-    aurora = Instance(
-        db_class="db.r6g.large", engine="aurora-postgresql", storage=Storage(kind="aurora")
-    )
+    aurora = Instance(db_class="db.r6g.large", engine="aurora-postgresql", storage=Storage(kind="aurora"))
 
     assert ((), ()) == ceilings_to_pace(aurora)
 

@@ -34,9 +34,7 @@ def rehearsed(**flags) -> Rehearsal:
     """100 GB on a db.m5.xlarge, whose volume alone limits the load: on every class it takes as long."""
     given = InstanceOptions(db_class=PRESENT, storage="gp3", size_gib=1000)
     instance = with_flags(Instance(engine="postgres", **flags), given)
-    request = RehearsalRequest(
-        files=("a.csv",), table="t", dsn="", copy=CopyOptions(is_csv=True), instance=given
-    )
+    request = RehearsalRequest(files=("a.csv",), table="t", dsn="", copy=CopyOptions(is_csv=True), instance=given)
     return rehearsal_of(
         request,
         Snapshot(instance=instance, series={}, source=""),
@@ -118,9 +116,7 @@ def test_without_a_target_it_is_the_pace_of_a_load(run_without_server):
     assert found.present.seconds.likely is not None
     assert found.present.end_per_s == pytest.approx(granted("db.t3.micro"), rel=0.001)
     assert small.end_per_s == pytest.approx(granted("db.t3.small"), rel=0.001)
-    assert "there are no recent metrics, so a load gets 50 % of each baseline, and no credits" in (
-        found.notes
-    )
+    assert "there are no recent metrics, so a load gets 50 % of each baseline, and no credits" in (found.notes)
     assert not any("full credits" in note for note in found.notes)
 
 
@@ -138,9 +134,7 @@ def granted(db_class: str) -> float:
 
 def test_with_metrics_credits_count(run_without_server):
     """For recorded metrics, now is their end."""
-    found = run_without_server(
-        target=str(ROOT / "examples/claims-pipeline"), instance=InstanceOptions()
-    )
+    found = run_without_server(target=str(ROOT / "examples/claims-pipeline"), instance=InstanceOptions())
 
     assert found.source
     assert not any("no recent metrics" in note for note in found.notes)

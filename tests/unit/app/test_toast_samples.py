@@ -18,9 +18,7 @@ def suspected(count: int):
     before, after = [], []
     for n in range(count):
         owner, chunks = toast_of(
-            table(100 + 2 * n, f"public.t{n}", live_rows=1000),
-            live_rows=5000,
-            size_bytes=5000 * 2048,
+            table(100 + 2 * n, f"public.t{n}", live_rows=1000), live_rows=5000, size_bytes=5000 * 2048
         )
         updates = 6000 - n
         before += [owner, chunks]
@@ -34,13 +32,7 @@ def suspected(count: int):
 def same(dsn: str, name: str, seconds: float) -> tuple[ToastSample, ...]:
     """A sample in which every value was the same."""
     sample = ToastSample(
-        table=name,
-        column="body",
-        seconds=seconds,
-        untouched=0,
-        resent_same=100,
-        resent_changed=0,
-        resent_unknown=0,
+        table=name, column="body", seconds=seconds, untouched=0, resent_same=100, resent_changed=0, resent_unknown=0
     )
     return (sample,)
 

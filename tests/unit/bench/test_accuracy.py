@@ -25,10 +25,7 @@ FELT_WAIT_S = 0.0003
 @pytest.fixture(scope="module")
 def totals() -> Totals:
     return Totals(
-        [
-            score_command.examine(seed, family=None, shift=None, diagnose=diagnose_snapshot)[2]
-            for seed in TUNING_SEEDS
-        ]
+        [score_command.examine(seed, family=None, shift=None, diagnose=diagnose_snapshot)[2] for seed in TUNING_SEEDS]
     )
 
 
@@ -44,9 +41,7 @@ def rival_minutes(made: Incident, found: list) -> np.ndarray:
     pressed = (made.throttled >= PRESSED) & (made.added_wait_s >= FELT_WAIT_S)
     free = made.throttled < FREE
     minutes = made.step_s / 60
-    return minutes * np.array(
-        [(guess & pressed).sum(), (guess & free).sum(), (~guess & pressed).sum()]
-    )
+    return minutes * np.array([(guess & pressed).sum(), (guess & free).sum(), (~guess & pressed).sum()])
 
 
 def f1(hit: float, wrong: float, missed: float) -> float:

@@ -81,9 +81,7 @@ def test_clients_and_steady_requests_share_a_ceiling_first_come_first_served():
 
 def test_credits_pay_for_what_is_above_the_baseline():
     """600,000 credits at 2,000 above a baseline of 1,000 last 300 s, then the baseline binds."""
-    served, _, _, _, phase, *_ = serve_plain(
-        open_ops=9000, ops=1000, burst=3000, credits_start=600_000
-    )
+    served, _, _, _, phase, *_ = serve_plain(open_ops=9000, ops=1000, burst=3000, credits_start=600_000)
 
     assert np.all(served[:60] == 3000)
     assert np.all(served[61:] == 1000)
@@ -138,14 +136,8 @@ def test_true_levels_lie_within_the_deviation_of_the_enforced_number():
     for seed in range(40, 70):
         incident = build.generate(seed)
         for interval in incident.truth.intervals:
-            stages = [
-                s
-                for s in machine.STAGES
-                if machine.is_bytes(s) == (interval.dimension == "throughput")
-            ]
-            ratios = [
-                interval.level / v for s in stages for v in incident.machine.nominal(s) if v > 0
-            ]
+            stages = [s for s in machine.STAGES if machine.is_bytes(s) == (interval.dimension == "throughput")]
+            ratios = [interval.level / v for s in stages for v in incident.machine.nominal(s) if v > 0]
             assert any(0.982 <= ratio <= 1.006 for ratio in ratios)
             assert interval.end_s - interval.start_s >= 600
             assert interval.is_unknown == (interval.family == "unknown")
@@ -229,9 +221,7 @@ def oracle(snapshot_of):
     def diagnose(incident):
         found = [
             SimpleNamespace(
-                **{name: getattr(i, name) for name in KNOWN},
-                level_low=0.99 * i.level,
-                level_high=1.01 * i.level,
+                **{name: getattr(i, name) for name in KNOWN}, level_low=0.99 * i.level, level_high=1.01 * i.level
             )
             for i in snapshot_of(incident).truth.intervals
         ]
@@ -304,11 +294,7 @@ def test_a_wrong_family_is_judged_on_the_interval_that_overlaps_most():
 
 def test_exports_are_newest_first_and_in_cloudwatch_units(tmp_path):
     """get-metric-data order is descending; balances are percentages."""
-    seed = next(
-        s
-        for s in range(50)
-        if export.format_of(SimpleNamespace(family="long_vacuum", seed=s)) == "json"
-    )
+    seed = next(s for s in range(50) if export.format_of(SimpleNamespace(family="long_vacuum", seed=s)) == "json")
     incident = build.generate(seed, family="long_vacuum", shift="five_minute")
     folder = export.write(incident, tmp_path)
     results = json.loads((folder / "metrics.json").read_text())["MetricDataResults"]

@@ -11,9 +11,7 @@ def packages(**requires: list[str]) -> Any:
 
 
 def test_what_packages_require_is_counted_once_and_extras_only_where_asked():
-    found = packages(
-        a=["b", "c>=1; extra == 'more'", "d; python_version < '3'"], b=["a"], c=["b"], d=[], e=[]
-    )
+    found = packages(a=["b", "c>=1; extra == 'more'", "d; python_version < '3'"], b=["a"], c=["b"], d=[], e=[])
 
     assert {"a", "b"} == needed(["a"], found)
     assert {"a", "b", "c"} == needed(["a[more]"], found)

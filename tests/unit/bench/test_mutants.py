@@ -51,10 +51,7 @@ def test_a_function_returns_nothing_instead(tmp_path: Path):
     """The returned value is removed, whatever is before it on the line."""
     line = "def ä(b: int = 1) -> int: return b"
 
-    assert changes(tmp_path, line) == {
-        "def ä(b: int = 2) -> int: return b",
-        "def ä(b: int = 1) -> int: return None",
-    }
+    assert changes(tmp_path, line) == {"def ä(b: int = 2) -> int: return b", "def ä(b: int = 1) -> int: return None"}
 
 
 def test_every_change_is_code():

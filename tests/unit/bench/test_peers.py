@@ -24,13 +24,7 @@ def test_other_ways_obey_the_same_law(law):
     ops = 100 + 90 * np.sin(np.arange(500) / 40)
     chains = [chain(scale) for scale in (0.5, 0.9, 1.3, 2.0)]
     limits = np.array(
-        [
-            [
-                [s.baseline * step_s, s.burst * step_s, s.capacity, s.balance_at_start]
-                for s in stages
-            ]
-            for stages in chains
-        ]
+        [[[s.baseline * step_s, s.burst * step_s, s.capacity, s.balance_at_start] for s in stages] for stages in chains]
     )
 
     trials = replay_candidates(ops, size, step_s=step_s, chains=chains)

@@ -14,12 +14,8 @@ def test_each_way_installs_the_wheel_and_runs_the_commands_of_the_page():
         "uv tool install --python /new/python /built/our.whl",
         "plimsoll diagnose 'rds:*' --last 24h",
     ] == ways["CloudShell"][:3]
-    assert ["plimsoll plan rds:orders-primary"] == [
-        line for line in ways["CloudShell"] if " plan " in line
-    ]
+    assert ["plimsoll plan rds:orders-primary"] == [line for line in ways["CloudShell"] if " plan " in line]
     assert tutorial.SERVICE not in ways["CloudShell"]
-    assert ways["a file"][0].endswith(
-        " -m venv plimsoll && plimsoll/bin/pip install /built/our.whl"
-    )
+    assert ways["a file"][0].endswith(" -m venv plimsoll && plimsoll/bin/pip install /built/our.whl")
     assert {"diagnose", "plan"} == {line.split()[1] for line in ways["a file"][1:]}
     assert ways["a host over SSH"][1].endswith(" | plimsoll diagnose -")

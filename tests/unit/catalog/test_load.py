@@ -174,9 +174,7 @@ def test_prices_have_a_date_and_a_strength():
 
 def test_a_derived_price_says_so():
     """A Multi-AZ price that is not printed is twice the other; unconfirmed for Oracle, so weak."""
-    price = catalog().instance_price(
-        "db.r5.2xlarge", "oracle-ee", license_model="byol", deployment=Deployment.MULTI_AZ
-    )
+    price = catalog().instance_price("db.r5.2xlarge", "oracle-ee", license_model="byol", deployment=Deployment.MULTI_AZ)
 
     assert price is not None
     assert price.is_weak

@@ -20,9 +20,7 @@ def test_sizes_sort_from_nano_to_metal():
     """Classes of a family are sorted by size, not by letters."""
     sizes = ["metal", "24xlarge", "2xlarge", "xlarge", "large", "medium", "small", "micro", "nano"]
 
-    assert sorted((f"db.t3.{size}" for size in sizes), key=size_order) == [
-        f"db.t3.{size}" for size in reversed(sizes)
-    ]
+    assert sorted((f"db.t3.{size}" for size in sizes), key=size_order) == [f"db.t3.{size}" for size in reversed(sizes)]
 
 
 def test_classes_of_all_families_sort_by_size_then_newest_generation():

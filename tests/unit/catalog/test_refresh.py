@@ -29,9 +29,7 @@ def test_what_agrees_is_no_change():
     r5.2xlarge, m6in.32xlarge with its bandwidth counted twice, and m3.large without EBS numbers are
     what the catalog has.
     """
-    result = refreshed(
-        answer_of("r5.2xlarge", "m6in.32xlarge", "m3.large"), catalog(), read_on="2026-12-01"
-    )
+    result = refreshed(answer_of("r5.2xlarge", "m6in.32xlarge", "m3.large"), catalog(), read_on="2026-12-01")
 
     assert (result.changed, result.added) == ((), ())
     assert result.legacy == catalog().rows(schema.INSTANCE_LIMITS_LEGACY)
@@ -92,10 +90,7 @@ def test_the_refreshed_tables_load_again(tmp_path: Path):
     for table in schema.TABLES:
         shutil.copy(DATA / table.file, tmp_path)
     result = refreshed(ANSWER, catalog(), read_on="2026-12-01")
-    for table, rows in (
-        (schema.INSTANCE_LIMITS, result.limits),
-        (schema.INSTANCE_LIMITS_LEGACY, result.legacy),
-    ):
+    for table, rows in ((schema.INSTANCE_LIMITS, result.limits), (schema.INSTANCE_LIMITS_LEGACY, result.legacy)):
         (tmp_path / table.file).write_text(schema.render(table, rows), encoding="utf-8")
     facts = Catalog(tmp_path)
     limits, legacy = facts.instance_limits("db.t3.xlarge"), facts.legacy_limits("db.t3.xlarge")

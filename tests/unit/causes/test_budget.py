@@ -21,20 +21,11 @@ from plimsoll.model.database import Index, Observation, VacuumRun
 
 MB = 1e6
 BLOCK = 8192
-FIFTEEN = with_settings(
-    server(version="15.18", version_number=150_018), {"shared_buffers": "16384"}
-)
+FIFTEEN = with_settings(server(version="15.18", version_number=150_018), {"shared_buffers": "16384"})
 
 
 def minute(
-    first=None,
-    last=None,
-    *,
-    info=FIFTEEN,
-    io=None,
-    statements=(None, None),
-    indexes=((), ()),
-    **more,
+    first=None, last=None, *, info=FIFTEEN, io=None, statements=(None, None), indexes=((), ()), **more
 ) -> Observation:
     """A minute of a PostgreSQL 15 whose counters begin at zero."""
     zero = {"backend_written_bytes": 0.0, "wal_bytes": 0.0, "wal_writes": 0, "wal_buffers_full": 0}
@@ -94,9 +85,7 @@ def test_what_no_delay_explains_is_believed():
     )
     many = minute(last={"backend_written_bytes": 220 * MB}, statements=wrote(blocks))
     vacuumed = minute(
-        last={"backend_written_bytes": 40 * MB},
-        statements=wrote(blocks),
-        glances=(glance(1.0, vacuums=(vacuum,)),),
+        last={"backend_written_bytes": 40 * MB}, statements=wrote(blocks), glances=(glance(1.0, vacuums=(vacuum,)),)
     )
 
     assert pytest.approx(220 * MB / WINDOW_S) == backend_written_per_s(many)

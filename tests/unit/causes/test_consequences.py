@@ -31,9 +31,7 @@ def test_what_makes_dead_rows_comes_before_what_clears_them(subject):
     ordered = in_order((VACUUM, OTHER, rewrite))
 
     assert ["toast", "vacuum", "wal"] == [one.kind.value for one in ordered]
-    assert "21 MB/s more, 42 % of the load; together with the rewrites 82 %" in (
-        ordered[0].evidence[-1].text
-    )
+    assert "21 MB/s more, 42 % of the load; together with the rewrites 82 %" in (ordered[0].evidence[-1].text)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +50,7 @@ def test_what_does_not_follow_stays_where_it_was(rewrite):
 
 @pytest.mark.parametrize(
     ("severity", "order"),
-    [
-        ("critical", ["vacuum", "checkpoints", "wal", "toast"]),
-        ("warning", ["vacuum", "wal", "toast", "checkpoints"]),
-    ],
+    [("critical", ["vacuum", "checkpoints", "wal", "toast"]), ("warning", ["vacuum", "wal", "toast", "checkpoints"])],
 )
 def test_early_checkpoints_come_before_the_whole_pages_they_make(severity: str, order: list[str]):
     """WAL is larger, but max_wal_size is the first remedy of both; what is no more than a warning stays behind."""
@@ -89,9 +84,7 @@ def test_a_share_that_is_not_known_is_not_added_up():
 
 def reads(kind: CauseKind, code: str, subject: str, rate: float, **changes) -> Cause:
     """A cause that reads."""
-    return cause(
-        kind, subject, code=code, read_bytes_per_s=rate, written_bytes_per_s=None, **changes
-    )
+    return cause(kind, subject, code=code, read_bytes_per_s=rate, written_bytes_per_s=None, **changes)
 
 
 STATEMENT = reads(CauseKind.PLANS, "StatementReads", "select * from orders where state = $1", 40e6)
@@ -104,16 +97,7 @@ STATEMENT = reads(CauseKind.PLANS, "StatementReads", "select * from orders where
         (reads(CauseKind.TOAST, "ToastReads", "public.orders.state", 30e6), "note"),
         (reads(CauseKind.SEQUENTIAL_SCANS, "SequentialScans", "public.orders", 10e6), "critical"),
         (reads(CauseKind.SEQUENTIAL_SCANS, "SequentialScans", "public.order", 39e6), "critical"),
-        (
-            reads(
-                CauseKind.SEQUENTIAL_SCANS,
-                "SequentialScans",
-                "public.orders",
-                39e6,
-                severity="note",
-            ),
-            "critical",
-        ),
+        (reads(CauseKind.SEQUENTIAL_SCANS, "SequentialScans", "public.orders", 39e6, severity="note"), "critical"),
     ],
     ids=["its scan", "its column", "a small part", "another table", "a note"],
 )

@@ -9,12 +9,7 @@ from plimsoll.model.cause import Cause, CauseKind
 def cause(code: str, severity: str = "warning", written: float | None = None) -> Cause:
     """A finding by its code."""
     return Cause(
-        kind=CauseKind.WAL,
-        code=code,
-        severity=severity,
-        subject="",
-        title="it is so",
-        written_bytes_per_s=written,
+        kind=CauseKind.WAL, code=code, severity=severity, subject="", title="it is so", written_bytes_per_s=written
     )
 
 

@@ -25,14 +25,7 @@ from plimsoll.model.database import Index, Observation, Relation, Statement
 
 MB = 1e6
 BLOCK = 8192
-ORDERS = table(
-    100,
-    "public.orders",
-    size_bytes=10_000 * BLOCK,
-    live_rows=1_000_000,
-    row_estimate=1e6,
-    index_scans=0,
-)
+ORDERS = table(100, "public.orders", size_bytes=10_000 * BLOCK, live_rows=1_000_000, row_estimate=1e6, index_scans=0)
 IDLE = index(200, ORDERS, "public.orders_note_idx", size_bytes=4_000 * BLOCK)
 # A page of each of three levels was looked at for 120,000 entries.
 KEPT = replace(IDLE, blocks_hit=360_000)
@@ -65,12 +58,7 @@ def seen(
 
 def scanned(scans: int, **changes) -> Relation:
     """The table after so many scans, each of which read all of it."""
-    plain = replace(
-        ORDERS,
-        seq_scans=scans,
-        seq_rows_read=scans * 1_000_000,
-        heap_blocks_read=scans * 10_000,
-    )
+    plain = replace(ORDERS, seq_scans=scans, seq_rows_read=scans * 1_000_000, heap_blocks_read=scans * 10_000)
     return replace(plain, **changes)
 
 
@@ -88,11 +76,7 @@ def test_a_scanned_table_is_reported_with_what_it_read():
     """Thirty scans of 82 MB in a minute are 41 MB/s, measured."""
     cause = only(sequential_scans.causes(seen(scanned(30)), budget(50 * MB, 0.0)))
 
-    assert ("SequentialScans", "critical", "public.orders") == (
-        cause.code,
-        cause.severity,
-        cause.subject,
-    )
+    assert ("SequentialScans", "critical", "public.orders") == (cause.code, cause.severity, cause.subject)
     assert pytest.approx(30 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
     assert not cause.is_estimated
     assert any("pg_stat_statements" in c for c in cause.remedies[0].commands)
@@ -103,14 +87,9 @@ def test_the_statement_is_named_with_an_index_to_try():
     text = "select * from orders where updated > $1 and customer = $2 and state in ($3)"
     pair = called(text, calls=30, rows=30, read_blocks=300_000)
     other = called("select * from orders_archive", calls=30, read_blocks=900_000)
-    cause = only(
-        sequential_scans.causes(seen(scanned(30), statements=(pair, other)), budget(50 * MB, 0.0))
-    )
+    cause = only(sequential_scans.causes(seen(scanned(30), statements=(pair, other)), budget(50 * MB, 0.0)))
 
-    assert (
-        "CREATE INDEX CONCURRENTLY ON public.orders (customer, state, updated);"
-        == cause.remedies[0].commands[0]
-    )
+    assert "CREATE INDEX CONCURRENTLY ON public.orders (customer, state, updated);" == cause.remedies[0].commands[0]
     assert any(text[:40] in e.text for e in cause.evidence)
     assert not any("archive" in e.text for e in cause.evidence)
 
@@ -118,9 +97,7 @@ def test_the_statement_is_named_with_an_index_to_try():
 def test_no_index_is_advised_for_most_rows():
     """A statement that wants every row is asked less often instead."""
     pair = called("select * from orders where id > $1", calls=3, rows=3_000_000, read_blocks=30_000)
-    cause = only(
-        sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0))
-    )
+    cause = only(sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0)))
 
     assert () == cause.remedies[0].commands
     assert "An index does not help" in cause.remedies[0].text
@@ -130,9 +107,7 @@ def test_of_a_join_no_columns_are_guessed():
     """The text does not show to which table a column belongs."""
     text = "select 1 from orders o join customers c on c.id = o.customer where region = $1"
     pair = called(text, calls=3, rows=3, read_blocks=30_000)
-    cause = only(
-        sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0))
-    )
+    cause = only(sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0)))
 
     assert "An index does not help" in cause.remedies[0].text
 
@@ -158,9 +133,7 @@ def test_a_vacuum_at_the_same_time_makes_them_one():
     """Seen at a glance: it reads the table too."""
     observed = seen(scanned(2, heap_blocks_read=90_000))
     beside = glance(1.0, vacuums=(vacuum(ORDERS),))
-    cause = only(
-        sequential_scans.causes(replace(observed, glances=(beside,)), budget(50 * MB, 0.0))
-    )
+    cause = only(sequential_scans.causes(replace(observed, glances=(beside,)), budget(50 * MB, 0.0)))
 
     assert cause.is_estimated
     assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
@@ -170,9 +143,7 @@ def test_of_several_statements_the_one_that_an_index_helps_is_advised():
     """The first wants most rows, the second one of a million."""
     most = called("update orders set a = $1 where b > $2", calls=3, rows=10**6, read_blocks=40_000)
     one = called("select * from orders where id = $1", calls=3, rows=3, read_blocks=30_000)
-    cause = only(
-        sequential_scans.causes(seen(scanned(7), statements=(most, one)), budget(50 * MB, 0.0))
-    )
+    cause = only(sequential_scans.causes(seen(scanned(7), statements=(most, one)), budget(50 * MB, 0.0)))
 
     assert "public.orders (id)" in cause.remedies[0].commands[0]
     assert any("3 calls, 1 row each" in e.text for e in cause.evidence)
@@ -182,9 +153,7 @@ def test_of_several_statements_the_one_that_an_index_helps_is_advised():
     "relation",
     [
         pytest.param(scanned(30, heap_blocks_read=0), id="all in memory"),
-        pytest.param(
-            replace(ORDERS, index_scans=10**6, heap_blocks_read=90_000), id="by index only"
-        ),
+        pytest.param(replace(ORDERS, index_scans=10**6, heap_blocks_read=90_000), id="by index only"),
         pytest.param(scanned(30, heap_blocks_read=40), id="next to nothing read"),
         pytest.param(ORDERS, id="idle"),
     ],
@@ -224,15 +193,10 @@ def test_checkpoints_that_came_count_as_often_as_they_came():
     """Two in the minute write the index twice each; without whole pages in WAL once each."""
     pair = (IDLE, KEPT)
     still = seen(WRITTEN, indexes=(pair,))
-    often = replace(
-        still,
-        last=replace(still.last, counters=counters(checkpoints_timed=1, checkpoints_requested=1)),
-    )
+    often = replace(still, last=replace(still.last, counters=counters(checkpoints_timed=1, checkpoints_requested=1)))
     bare = replace(often, server=with_settings(often.server, {"full_page_writes": "off"}))
     logged = 2_000 * (4_000 * BLOCK / 1e6 + 48)
-    found = [
-        only(unused.causes(o, budget(20 * MB, 20 * MB))).written_bytes_per_s for o in (often, bare)
-    ]
+    found = [only(unused.causes(o, budget(20 * MB, 20 * MB))).written_bytes_per_s for o in (often, bare)]
 
     assert [pytest.approx(n * 4_000 * BLOCK / 30 + logged) for n in (1.8, 1)] == found
 
@@ -246,10 +210,7 @@ def test_the_age_of_the_counters_is_reported_and_counts():
     end_s = START_S + WINDOW_S
     found = [
         only(
-            unused.causes(
-                seen(WRITTEN, indexes=(pair,), reset_s=end_s - days * 86_400),
-                budget(whole * MB, whole * MB),
-            )
+            unused.causes(seen(WRITTEN, indexes=(pair,), reset_s=end_s - days * 86_400), budget(whole * MB, whole * MB))
         )
         for days, whole in ((2, 60), (30, 60), (2, 10), (30, 10))
     ]
@@ -262,9 +223,7 @@ def test_the_age_of_the_counters_is_reported_and_counts():
 def test_an_invalid_index_is_maintained_for_nothing():
     """Even a unique one: nothing can use what CREATE INDEX CONCURRENTLY left behind."""
     pair = (IDLE, replace(KEPT, is_valid=False, is_unique=True, blocks_read=60_000))
-    cause = only(
-        unused.causes(seen(WRITTEN, indexes=(pair,), reset_s=START_S), budget(10 * MB, 10 * MB))
-    )
+    cause = only(unused.causes(seen(WRITTEN, indexes=(pair,), reset_s=START_S), budget(10 * MB, 10 * MB)))
 
     assert ("InvalidIndex", "warning") == (cause.code, cause.severity)
     assert "not valid" in cause.title
@@ -277,16 +236,10 @@ def test_an_invalid_index_is_maintained_for_nothing():
         pytest.param(replace(IDLE, is_constraint=True), WRITTEN, id="keeps a rule"),
         pytest.param(replace(IDLE, scans=1), WRITTEN, id="scanned once"),
         pytest.param(IDLE, ORDERS, id="never written"),
-        pytest.param(
-            IDLE,
-            replace(ORDERS, updated=9_000, hot_updated=9_000),
-            id="HOT updates",
-        ),
+        pytest.param(IDLE, replace(ORDERS, updated=9_000, hot_updated=9_000), id="HOT updates"),
     ],
 )
-def test_nothing_is_reported_for_an_index_that_is_used_or_costs_nothing(
-    last: Index, relation: Relation
-):
+def test_nothing_is_reported_for_an_index_that_is_used_or_costs_nothing(last: Index, relation: Relation):
     """Used, needed by a rule, or not maintained."""
     assert () == unused.causes(seen(relation, indexes=((IDLE, last),)), budget(1 * MB, 1 * MB))
 
@@ -315,8 +268,7 @@ def test_unused_indexes_are_judged_by_their_sum():
 def test_a_table_that_is_being_loaded_is_no_proof_against_its_indexes():
     """Most of its rows came in between: nothing can have asked for them; a note says when to create them."""
     pairs = tuple(
-        (i, replace(i, blocks_hit=3_600_000))
-        for i in (replace(IDLE, oid=n, name=f"public.i{n}") for n in (300, 301))
+        (i, replace(i, blocks_hit=3_600_000)) for i in (replace(IDLE, oid=n, name=f"public.i{n}") for n in (300, 301))
     )
     filled = replace(ORDERS, inserted=900_000)
     for indexes in (pairs, pairs[:1]):
@@ -337,17 +289,12 @@ def test_partitions_are_judged_by_their_parent():
     Two hundred that are each half a percent of the load: one finding, and an index on the parent as a
     plain table would get.
     """
-    scanned = tuple(
-        replace(part, seq_scans=10, seq_rows_read=10_000_000, heap_blocks_read=5_000)
-        for part in PARTS
-    )
+    scanned = tuple(replace(part, seq_scans=10, seq_rows_read=10_000_000, heap_blocks_read=5_000) for part in PARTS)
     text = "select * from orders where customer = $1"
     before = statement(text)
     after = replace(before, calls=10, rows=100, read_blocks=1_000_000)
     found = only(
-        sequential_scans.causes(
-            seen(*scanned, before=PARTS, statements=((before, after),)), budget(140 * MB, 0.0)
-        )
+        sequential_scans.causes(seen(*scanned, before=PARTS, statements=((before, after),)), budget(140 * MB, 0.0))
     )
 
     assert ("public.orders", "critical") == (found.subject, found.severity)
@@ -366,8 +313,7 @@ def test_indexes_of_partitions_are_those_of_the_parent():
 
     def causes_at(scans: int) -> tuple[Cause, ...]:
         pairs = tuple(
-            (one, replace(one, blocks_hit=180_000, scans=scans if n == 1 else 0))
-            for n, one in enumerate(own)
+            (one, replace(one, blocks_hit=180_000, scans=scans if n == 1 else 0)) for n, one in enumerate(own)
         )
         month = START_S + WINDOW_S - 30 * 86_400
         watched = seen(*written, indexes=pairs, before=parts, reset_s=month)
@@ -387,6 +333,5 @@ def test_the_index_of_a_toast_relation_is_not_spoken_of():
     grown = replace(toast, inserted=99_999)
 
     assert () == unused.causes(
-        seen(owner, grown, indexes=((its_own, its_own),), before=(owner, toast)),
-        budget(1 * MB, 1 * MB),
+        seen(owner, grown, indexes=((its_own, its_own),), before=(owner, toast)), budget(1 * MB, 1 * MB)
     )

@@ -17,9 +17,7 @@ from plimsoll.model.cause import Cause, CauseKind
 def quiet(seconds=60, **changes):
     """Two readings so many seconds apart of a server that does nothing."""
     return databases.observation(
-        databases.reading(io=()),
-        databases.reading(databases.START_S + seconds, io=()),
-        **changes,
+        databases.reading(io=()), databases.reading(databases.START_S + seconds, io=()), **changes
     )
 
 
@@ -37,10 +35,7 @@ def found(kind, severity, written=None):
 
 def test_every_detector_that_there_is_is_run():
     """A module of `causes` with a function `causes(observation, budget)` is in the list."""
-    modules = [
-        import_module(module.name)
-        for module in walk_packages(plimsoll.causes.__path__, "plimsoll.causes.")
-    ]
+    modules = [import_module(module.name) for module in walk_packages(plimsoll.causes.__path__, "plimsoll.causes.")]
     there = {m.__name__ for m in modules if _detects(m)}
 
     assert there == {detect.__module__ for detect in DETECTORS}
@@ -76,10 +71,7 @@ def test_a_server_that_does_nothing_has_no_cause():
 def test_shares_are_of_what_running_vacuums_do_as_well(monkeypatch):
     """The server counts a vacuum when it ends; until then its estimate is a part of the whole for all."""
     owner, toast = databases.toast_of(databases.table(10, "public.a"), size_bytes=8 * 1024**3)
-    runs = [
-        databases.vacuum(toast, scanned_blocks=round(mb * 1e6 / 8192), running_s=60.0 + mb)
-        for mb in (0, 600)
-    ]
+    runs = [databases.vacuum(toast, scanned_blocks=round(mb * 1e6 / 8192), running_s=60.0 + mb) for mb in (0, 600)]
     seen = databases.observation(
         databases.reading(relations=(owner, toast), io=()),
         databases.reading(
@@ -105,11 +97,7 @@ def test_the_worst_comes_first_then_the_largest(monkeypatch):
         found(CauseKind.TOAST, "warning", 20e6),
         found(CauseKind.VACUUM, "note", 30e6),
     )
-    monkeypatch.setattr(
-        composition,
-        "DETECTORS",
-        tuple(lambda o, b, one=one: (one,) for one in made),
-    )
+    monkeypatch.setattr(composition, "DETECTORS", tuple(lambda o, b, one=one: (one,) for one in made))
     inspection = inspect(quiet())
 
     assert [made[1], made[2], made[0], made[3]] == list(inspection.causes)
@@ -140,8 +128,7 @@ def test_one_reading_is_no_health(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "hides"),
-    [("sessions", "connections"), ("relations", "vacuum"), ("statements", "statements")],
+    ("name", "hides"), [("sessions", "connections"), ("relations", "vacuum"), ("statements", "statements")]
 )
 def test_what_was_not_read_is_handed_on_with_what_it_hides(name, hides):
     """The remedy is the reader's; what is hidden follows from the detectors."""
@@ -163,26 +150,13 @@ def test_remarks_on_the_window_are_notes():
 def test_what_it_cost_and_how_it_watched_is_carried_along():
     """Statements, bytes, seconds; readings and glances."""
     inspection = inspect(
-        quiet(
-            glances=(databases.glance(1.0), databases.glance(2.0)),
-            query_count=40,
-            received_bytes=1234,
-            asked_s=0.5,
-        )
+        quiet(glances=(databases.glance(1.0), databases.glance(2.0)), query_count=40, received_bytes=1234, asked_s=0.5)
     )
 
-    assert (40, 1234, 0.5) == (
-        inspection.query_count,
-        inspection.received_bytes,
-        inspection.asked_s,
-    )
+    assert (40, 1234, 0.5) == (inspection.query_count, inspection.received_bytes, inspection.asked_s)
     assert (2, 2) == (inspection.reading_count, inspection.glance_count)
     assert 60.0 == inspection.end_s - inspection.start_s
-    assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (
-        inspection.place,
-        inspection.version,
-        inspection.role,
-    )
+    assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (inspection.place, inspection.version, inspection.role)
 
 
 def before_16(**changes):
@@ -191,9 +165,7 @@ def before_16(**changes):
         databases.reading(counters=databases.counters(backend_written_bytes=0.0, wal_bytes=0.0)),
         databases.reading(
             databases.START_S + 60,
-            counters=databases.counters(
-                **({"backend_written_bytes": 0.0, "wal_bytes": 0.0} | changes)
-            ),
+            counters=databases.counters(**({"backend_written_bytes": 0.0, "wal_bytes": 0.0} | changes)),
         ),
         databases.server(version="15.18", version_number=150_018),
     )
@@ -206,10 +178,7 @@ def test_before_16_pages_by_which_files_grew_are_not_read():
     grown = replace(
         seen,
         first=replace(seen.first, relations=(orders,)),
-        last=replace(
-            seen.last,
-            relations=(replace(orders, size_bytes=8192 * 7000),),
-        ),
+        last=replace(seen.last, relations=(replace(orders, size_bytes=8192 * 7000),)),
     )
 
     assert 900 * 8192 == inspect(grown).load_read_bytes_per_s
@@ -249,9 +218,7 @@ def test_a_server_that_counts_no_bytes_has_no_load():
 def test_a_vacuum_that_ended_in_a_plateau_is_named():
     """What a diagnosis saw at its ceiling reaches the detectors that ask for it."""
     ended_s = databases.START_S - 3600
-    large = databases.table(
-        10, "public.items", size_bytes=8 * 1024**3, autovacuum_count=1, last_autovacuum_s=ended_s
-    )
+    large = databases.table(10, "public.items", size_bytes=8 * 1024**3, autovacuum_count=1, last_autovacuum_s=ended_s)
     seen = databases.seen([large], [large])
     plateau = (ended_s - 600, ended_s + 600)
 

@@ -82,9 +82,7 @@ def test_zeros_of_new_log_files_are_not_taken_for_small_commits():
         io_row("client backend", "init", object="wal", written_bytes=8 * MB * WINDOW_S),
     ]
     young = msgspec.structs.replace(
-        seen,
-        first=msgspec.structs.replace(seen.first, io=()),
-        last=msgspec.structs.replace(seen.last, io=tuple(rows)),
+        seen, first=msgspec.structs.replace(seen.first, io=()), last=msgspec.structs.replace(seen.last, io=tuple(rows))
     )
     cause = only(wal.causes(young, budget(0.0, 30 * MB)))
 
@@ -95,9 +93,7 @@ def test_zeros_of_new_log_files_are_not_taken_for_small_commits():
 
 def test_room_for_wal_has_an_end():
     """200 MB/s for 300 s would take 117 GiB: less is advised, and what that gives."""
-    cause = only(
-        checkpoints.causes(of_wal(200 * MB, checkpoints_requested=40), budget(0.0, 300 * MB))
-    )
+    cause = only(checkpoints.causes(of_wal(200 * MB, checkpoints_requested=40), budget(0.0, 300 * MB)))
 
     assert (("max_wal_size", "65536MB"),) == cause.remedies[0].settings
     assert "117 GiB" in cause.remedies[0].text
@@ -138,14 +134,9 @@ def test_a_young_server_has_no_habits():
 def test_timed_checkpoints_are_a_note_however_much_they_write():
     """A healthy server: three quarters of all bytes are checkpoints and WAL, and nothing is wrong."""
     seen = of_wal(1 * MB, checkpoints_timed=1)
-    found = [
-        only(checkpoints.causes(seen, budget(0.0, 13 * MB))),
-        only(wal.causes(seen, budget(0.0, 13 * MB))),
-    ]
+    found = [only(checkpoints.causes(seen, budget(0.0, 13 * MB))), only(wal.causes(seen, budget(0.0, 13 * MB)))]
 
-    assert [("CheckpointWrites", "note"), ("WalWrites", "note")] == [
-        (cause.code, cause.severity) for cause in found
-    ]
+    assert [("CheckpointWrites", "note"), ("WalWrites", "note")] == [(cause.code, cause.severity) for cause in found]
     assert pytest.approx(12 / 13) == found[0].share_of_load
 
 
@@ -231,11 +222,7 @@ def test_wal_names_the_statements_that_make_it():
     """By the WAL that pg_stat_statements counts for each."""
     text = "update orders set note = $1"
     first, last = statement(text), statement(text, calls=60, wal_bytes=30 * MB * 60)
-    seen = minute(
-        first={"wal_bytes": 0.0},
-        last={"wal_bytes": 40 * MB * 60},
-        statements=((first,), (last,)),
-    )
+    seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 40 * MB * 60}, statements=((first,), (last,)))
     cause = only(wal.causes(seen, budget(0.0, 40 * MB)))
 
     assert any("30 MB/s by update orders" in e.text for e in cause.evidence)
@@ -246,12 +233,9 @@ def test_of_many_statements_the_three_with_the_most_wal_are_named():
     rates = {"select a": 2, "select b": 8, "select c": 4, "select d": 16}
     first = tuple(statement(text, query_id=n) for n, text in enumerate(rates))
     last = tuple(
-        statement(text, query_id=n, calls=60, wal_bytes=rate * MB * 60)
-        for n, (text, rate) in enumerate(rates.items())
+        statement(text, query_id=n, calls=60, wal_bytes=rate * MB * 60) for n, (text, rate) in enumerate(rates.items())
     )
-    seen = minute(
-        first={"wal_bytes": 0.0}, last={"wal_bytes": 40 * MB * 60}, statements=(first, last)
-    )
+    seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 40 * MB * 60}, statements=(first, last))
     cause = only(wal.causes(seen, budget(0.0, 40 * MB)))
     named = [piece.text for piece in cause.evidence if piece.kind == "statement"]
 
@@ -277,9 +261,7 @@ def test_wal_whose_pages_are_not_counted_has_no_whole_pages():
 def spilled(**changes) -> Observation:
     """A minute of 20 MB/s into files of 20 MB, with five sessions at work at once."""
     busy = glance(1.0, sessions=tuple(session(pid=n, state="active") for n in range(5)))
-    return minute(
-        last={"temp_bytes": round(20 * MB * 60), "temp_files": 60}, glances=(busy,), **changes
-    )
+    return minute(last={"temp_bytes": round(20 * MB * 60), "temp_files": 60}, glances=(busy,), **changes)
 
 
 def test_temporary_files_are_a_part_of_the_load():
@@ -287,9 +269,7 @@ def test_temporary_files_are_a_part_of_the_load():
     rows = ((io_row("client backend"),), (io_row("client backend", read_bytes=60 * MB * 60),))
     seen = spilled()
     seen = msgspec.structs.replace(
-        seen,
-        first=msgspec.structs.replace(seen.first, io=rows[0]),
-        last=msgspec.structs.replace(seen.last, io=rows[1]),
+        seen, first=msgspec.structs.replace(seen.first, io=rows[0]), last=msgspec.structs.replace(seen.last, io=rows[1])
     )
     whole = budget_of(seen)
     cause = only(temporary_files.causes(seen, whole))
@@ -309,9 +289,7 @@ def test_work_mem_is_advised_with_its_price():
 
     (command,) = cause.remedies[0].commands
 
-    assert ["BEGIN;", "SET LOCAL work_mem = '40MB';", "-- the statement", "COMMIT;"] == (
-        command.splitlines()
-    )
+    assert ["BEGIN;", "SET LOCAL work_mem = '40MB';", "-- the statement", "COMMIT;"] == (command.splitlines())
     assert "5 active sessions" in cause.remedies[0].text
     assert "200 MiB" in cause.remedies[0].text
     assert any(("log_temp_files", "10MB") in r.settings for r in cause.remedies)

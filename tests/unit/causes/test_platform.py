@@ -31,9 +31,7 @@ def test_alter_system_is_printed_for_plain_servers_only(platform: Platform, name
     text = " ".join(commands(done))
 
     assert (platform is Platform.PLAIN) == ("ALTER SYSTEM" in text)
-    assert (platform is Platform.PLAIN and not KNOWN_SETTINGS[name].needs_restart) == (
-        "pg_reload_conf" in text
-    )
+    assert (platform is Platform.PLAIN and not KNOWN_SETTINGS[name].needs_restart) == ("pg_reload_conf" in text)
     assert done is None or name in text
 
 
@@ -56,9 +54,7 @@ def test_a_parameter_group_takes_base_units(setting: str, value: str, number: st
     """Megabytes, seconds, milliseconds, kilobytes: as pg_settings.unit has them."""
     done = placed(remedy((setting, value)), ServerPlace(platform=Platform.RDS))
 
-    assert f"ParameterName={setting},ParameterValue={number},ApplyMethod=immediate" in " ".join(
-        commands(done)
-    )
+    assert f"ParameterName={setting},ParameterValue={number},ApplyMethod=immediate" in " ".join(commands(done))
 
 
 def test_rds_is_asked_for_its_group_and_told_how():
@@ -118,9 +114,7 @@ def test_what_a_platform_has_not_is_not_advised():
     """Aurora's and AlloyDB's storage writes no checkpoints; the rest of the remedy stays."""
     for platform in (Platform.AURORA, Platform.ALLOYDB):
         where = ServerPlace(platform=platform)
-        assert (
-            placed(remedy(("max_wal_size", "4GB"), ("checkpoint_timeout", "15min")), where) is None
-        )
+        assert placed(remedy(("max_wal_size", "4GB"), ("checkpoint_timeout", "15min")), where) is None
         kept = placed(Remedy(text="x", commands=("SELECT 1;",)), where)
         assert ["SELECT 1;"] == commands(kept)
 

@@ -7,13 +7,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import catalog
 from plimsoll.causes.session_load import meaning_of, statement_load
-from plimsoll.model.session_load import (
-    MOST_KEYS,
-    SessionLoad,
-    StorageWait,
-    StretchKind,
-    WaitLoad,
-)
+from plimsoll.model.session_load import MOST_KEYS, SessionLoad, StorageWait, StretchKind, WaitLoad
 from session_loads import COPY, SELECT, UPDATE, key, session_load, span
 
 POSTGRES = catalog().wait_rules("postgres")
@@ -26,9 +20,7 @@ def test_the_bundled_load_is_divided_as_it_was_made():
     assert pytest.approx(6.1) == found.io_sessions
     assert pytest.approx(7.5) == found.sessions
     assert [COPY, UPDATE, SELECT] == [use.text for use in found.statements]
-    assert pytest.approx([3.5 / 6.1, 1.9 / 6.1, 0.7 / 6.1]) == [
-        u.io_share for u in found.statements
-    ]
+    assert pytest.approx([3.5 / 6.1, 1.9 / 6.1, 0.7 / 6.1]) == [u.io_share for u in found.statements]
     assert pytest.approx(1.0) == found.listed_share
     assert [0.0, 0.0, 0.05] == [use.outside_io_sessions for use in found.statements]
     assert ["etl", "app"] == [use.text for use in found.users]
@@ -75,15 +67,9 @@ def test_a_statement_that_is_missing_from_a_full_list_has_a_bound():
     load = SessionLoad(why=StretchKind.CEILING, during=span(0, 60), outside=span(60, 120, many))
     found = statement_load(load, POSTGRES)
 
-    assert (0.1, True) == (
-        found.statements[0].outside_io_sessions,
-        found.statements[0].outside_is_bound,
-    )
+    assert (0.1, True) == (found.statements[0].outside_io_sessions, found.statements[0].outside_is_bound)
     few = statement_load(replace(load, outside=span(60, 120, {})), POSTGRES)
-    assert (0.0, False) == (
-        few.statements[0].outside_io_sessions,
-        few.statements[0].outside_is_bound,
-    )
+    assert (0.0, False) == (few.statements[0].outside_io_sessions, few.statements[0].outside_is_bound)
 
 
 def test_statements_that_did_not_wait_are_left_out():
@@ -97,17 +83,13 @@ def test_statements_that_did_not_wait_are_left_out():
 
 @given(
     st.dictionaries(
-        st.text(max_size=20),
-        st.dictionaries(st.text(max_size=20), st.floats(0, 1e6), max_size=4),
-        max_size=6,
+        st.text(max_size=20), st.dictionaries(st.text(max_size=20), st.floats(0, 1e6), max_size=4), max_size=6
     )
 )
 def test_any_names_give_shares_between_zero_and_one(statements):
     """Whatever a server calls its waits and statements, sums stay sums and shares stay shares."""
     during = replace(span(0, 60, statements), users=tuple(key(t, s) for t, s in statements.items()))
-    found = statement_load(
-        SessionLoad(why=StretchKind.WAITING, during=during, outside=during), POSTGRES
-    )
+    found = statement_load(SessionLoad(why=StretchKind.WAITING, during=during, outside=during), POSTGRES)
 
     assert found.io_sessions <= found.sessions * (1 + 1e-9)
     assert all(0 <= use.io_share <= 1 for use in (*found.statements, *found.users))

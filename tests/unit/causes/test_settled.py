@@ -3,17 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from databases import (
-    START_S,
-    WINDOW_S,
-    budget,
-    counters,
-    index,
-    observation,
-    reading,
-    server,
-    table,
-)
+from databases import START_S, WINDOW_S, budget, counters, index, observation, reading, server, table
 from plimsoll.causes.indexes import invalid, unused
 from plimsoll.causes.vacuum import bloat, held_back
 from plimsoll.causes.vacuum.classes import Use, use_of
@@ -49,16 +39,8 @@ DENSE = TableSpace(
     toast_rows=None,
 )
 EMPTY = replace(DENSE, live_rows=10_000, row_estimate=10_000.0)
-LEAF = IndexSpace(
-    name="public.hist_id",
-    table="public.hist",
-    pages=10_000,
-    entry_estimate=1_000_000.0,
-    key_bytes=8.0,
-)
-ORDERS = table(
-    100, "public.orders", size_bytes=80 * MIB, live_rows=1_000_000, row_estimate=1e6, index_scans=0
-)
+LEAF = IndexSpace(name="public.hist_id", table="public.hist", pages=10_000, entry_estimate=1_000_000.0, key_bytes=8.0)
+ORDERS = table(100, "public.orders", size_bytes=80 * MIB, live_rows=1_000_000, row_estimate=1e6, index_scans=0)
 IDLE = index(200, ORDERS, "public.orders_note_idx", size_bytes=30 * MIB)
 
 
@@ -67,14 +49,9 @@ def seen(reset_s: float | None = SETTLED, *, standby: bool = False, **parts) -> 
     before = reading(START_S, relations=(ORDERS,), indexes=(IDLE,))
     written = replace(ORDERS, inserted=120_000, live_rows=1_120_000)
     after = reading(
-        END_S,
-        relations=(written,),
-        indexes=(replace(IDLE, blocks_hit=360_000),),
-        counters=counters(reset_s=reset_s),
+        END_S, relations=(written,), indexes=(replace(IDLE, blocks_hit=360_000),), counters=counters(reset_s=reset_s)
     )
-    return observation(
-        before, after, server(is_standby=standby), standing=ServerHealth(**parts) if parts else None
-    )
+    return observation(before, after, server(is_standby=standby), standing=ServerHealth(**parts) if parts else None)
 
 
 def printed(*causes) -> list[str]:
@@ -124,10 +101,7 @@ def test_unused_indexes_are_dropped_only_after_a_check_and_on_old_counters():
 def test_a_table_with_more_rows_than_its_counters_have_has_young_counters():
     """A promoted standby whose WAL folder may not be listed has old dates and new counters: its rows tell."""
     old = seen()
-    last = replace(
-        old.last,
-        relations=(replace(old.last.relations[0], live_rows=120_000, row_estimate=1_000_000.0),),
-    )
+    last = replace(old.last, relations=(replace(old.last.relations[0], live_rows=120_000, row_estimate=1_000_000.0),))
     (cause,) = unused.causes(replace(old, last=last), budget(10e6, 10e6))
 
     assert [] == destroying(printed(cause))
@@ -155,24 +129,14 @@ SLOT = ReplicationSlot(
         (held_back, {"slots": (SLOT,)}),
         (
             held_back,
-            {
-                "prepared": (
-                    PreparedTransaction(
-                        gid="it's", owner="app", database="orders", age_s=9000.0, xid_age=9
-                    ),
-                )
-            },
+            {"prepared": (PreparedTransaction(gid="it's", owner="app", database="orders", age_s=9000.0, xid_age=9),)},
         ),
         (
             invalid,
             {
                 "invalid_indexes": (
                     InvalidIndex(
-                        name='public."it\'s"',
-                        table="public.orders",
-                        size_bytes=MIB,
-                        is_maintained=False,
-                        definition="",
+                        name='public."it\'s"', table="public.orders", size_bytes=MIB, is_maintained=False, definition=""
                     ),
                 )
             },
@@ -229,11 +193,7 @@ def test_a_large_table_that_was_never_analyzed_is_a_gap():
     """pg_class has no pages of it either; its file has."""
     raw = replace(ORDERS, row_estimate=None)
     first = seen()
-    bare = replace(
-        first,
-        last=replace(first.last, relations=(raw,)),
-        standing=ServerHealth(tables=(), indexes=()),
-    )
+    bare = replace(first, last=replace(first.last, relations=(raw,)), standing=ServerHealth(tables=(), indexes=()))
     (gap,) = bloat.missing_of(bare)
 
     assert "public.orders" in gap.hides

@@ -2,16 +2,7 @@
 
 import pytest
 
-from databases import (
-    START_S,
-    WINDOW_S,
-    counters,
-    observation,
-    reading,
-    server,
-    statement,
-    with_settings,
-)
+from databases import START_S, WINDOW_S, counters, observation, reading, server, statement, with_settings
 from plimsoll.causes.spills import decoded_by, passes_of, temporary
 from plimsoll.model.database import DecodingSlot, Observation
 

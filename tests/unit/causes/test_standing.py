@@ -69,11 +69,7 @@ def severities(detect, seen: Observation) -> list[str]:
 def test_a_healthy_server_has_none_of_it(detect):
     """Nothing stands there, or it was not asked for."""
     still = standing(
-        databases=(
-            DatabaseAge(
-                name="orders", xid_age=190_000_000, multixact_age=0, takes_connections=True
-            ),
-        ),
+        databases=(DatabaseAge(name="orders", xid_age=190_000_000, multixact_age=0, takes_connections=True),),
         slots=(SLOT,),
         holders=(replace(HOLDER, transaction_s=0.5),),
     )
@@ -84,12 +80,7 @@ def test_a_healthy_server_has_none_of_it(detect):
 
 @pytest.mark.parametrize(
     ("age", "severity"),
-    [
-        (399_999_999, []),
-        (400_000_000, ["warning"]),
-        (1_599_999_999, ["warning"]),
-        (1_600_000_000, ["critical"]),
-    ],
+    [(399_999_999, []), (400_000_000, ["warning"]), (1_599_999_999, ["warning"]), (1_600_000_000, ["critical"])],
 )
 def test_ids_are_judged_by_the_ages_at_which_vacuums_act(age: int, severity: list[str]):
     """At twice the age at which vacuums begin they do not get through; at the failsafe the end is near."""
@@ -110,19 +101,11 @@ def test_what_holds_the_oldest_id_back_is_named():
     """A slot, a session and a prepared transaction that are as old; the oldest tables, with their command."""
     (cause,) = wraparound.causes(
         standing(
-            databases=(
-                DatabaseAge(
-                    name="orders", xid_age=1_700_000_000, multixact_age=0, takes_connections=True
-                ),
-            ),
+            databases=(DatabaseAge(name="orders", xid_age=1_700_000_000, multixact_age=0, takes_connections=True),),
             oldest_tables=(TableAge(name="public.events", age=1_700_000_000),),
             slots=(replace(SLOT, xmin_age=1_650_000_000),),
             holders=(replace(HOLDER, xid_age=1_600_000_000), replace(HOLDER, pid=8)),
-            prepared=(
-                PreparedTransaction(
-                    gid="x", owner="app", database="orders", age_s=9e6, xid_age=1_600_000_000
-                ),
-            ),
+            prepared=(PreparedTransaction(gid="x", owner="app", database="orders", age_s=9e6, xid_age=1_600_000_000),),
         ),
         budget(),
     )
@@ -158,8 +141,7 @@ def test_a_slot_is_judged_by_its_reader_and_by_the_wal_it_keeps(changes, severit
 
 
 @pytest.mark.parametrize(
-    ("age_s", "severity"),
-    [(1.0, []), (10.0, ["note"]), (61.0, ["warning"]), (3601.0, ["critical"])],
+    ("age_s", "severity"), [(1.0, []), (10.0, ["note"]), (61.0, ["warning"]), (3601.0, ["critical"])]
 )
 def test_a_prepared_transaction_is_judged_by_its_age(age_s, severity):
     """Transaction managers end them within a second."""
@@ -183,11 +165,7 @@ def test_a_snapshot_is_judged_by_what_it_holds_back():
 
 @pytest.mark.parametrize(
     ("holder", "severity"),
-    [
-        ({"transaction_s": 4000.0}, ["warning"]),
-        ({"xid_age": 200_000_000}, ["critical"]),
-        ({"transaction_s": 2.0}, []),
-    ],
+    [({"transaction_s": 4000.0}, ["warning"]), ({"xid_age": 200_000_000}, ["critical"]), ({"transaction_s": 2.0}, [])],
 )
 def test_an_old_snapshot_is_reported_however_little_is_dead(holder, severity):
     """After an hour it is forgotten; at the age at which vacuums freeze they come in vain."""
@@ -285,9 +263,7 @@ def test_what_is_full_or_not_known_is_no_bloat(changes):
 def test_values_and_indexes_may_be_empty_as_well():
     """4,000 chunks fill a thousand pages; 100,000 entries of 20 bytes fill 275."""
     values = replace(SPACE, row_bytes=None, toast_pages=10_000, toast_rows=4_000.0)
-    entries = IndexSpace(
-        name="public.i", table="public.events", pages=9_000, entry_estimate=1e5, key_bytes=4.0
-    )
+    entries = IndexSpace(name="public.i", table="public.events", pages=9_000, entry_estimate=1e5, key_bytes=4.0)
     of_values, of_index = bloat.causes(standing(tables=(values,), indexes=(entries,)), budget())
 
     assert "public.events (TOAST)" == of_values.subject
@@ -308,8 +284,6 @@ def test_widths_that_may_not_be_seen_are_a_gap():
 
 def test_an_invalid_index_is_reported_though_nobody_writes():
     """It lies there, and who made it believes in it."""
-    one = InvalidIndex(
-        name="public.i", table="public.events", size_bytes=0, is_maintained=True, definition=""
-    )
+    one = InvalidIndex(name="public.i", table="public.events", size_bytes=0, is_maintained=True, definition="")
 
     assert ["warning"] == severities(invalid, standing(invalid_indexes=(one,)))

@@ -65,9 +65,7 @@ def test_what_is_left_is_of_reads_and_of_writes(causes: tuple[Cause, ...], share
 
 def test_a_vacuum_that_still_runs_explains_nothing_that_is_counted():
     """The server counts it when it ends; until then the load has it on top."""
-    running = replace(
-        cause(CauseKind.VACUUM, read=30 * MB, written=10 * MB), uncounted_bytes_per_s=40 * MB
-    )
+    running = replace(cause(CauseKind.VACUUM, read=30 * MB, written=10 * MB), uncounted_bytes_per_s=40 * MB)
     found = unexplained(budget(60 * MB, 0.0, uncounted_bytes_per_s=40 * MB), (running,))
 
     assert 60 * MB == found.bytes_per_s
@@ -86,9 +84,7 @@ def test_without_a_reset_there_is_no_gap():
     assert {} == gaps_of()
 
 
-@pytest.mark.parametrize(
-    ("name", "rate"), [("io", None), ("wal", None), ("bgwriter", None), ("relations", 0.0)]
-)
+@pytest.mark.parametrize(("name", "rate"), [("io", None), ("wal", None), ("bgwriter", None), ("relations", 0.0)])
 def test_what_decides_leaves_the_verdict_open(name: str, rate: float | None):
     """No share of a load that is not known can be reported; tables are all that most detectors look at."""
     assert {"verdict"} == set(gaps_of(name, read=rate, written=rate).values())
@@ -102,9 +98,5 @@ def test_other_counters_decide_where_much_has_no_cause():
     explained = (cause(CauseKind.TOAST, read=40 * MB, written=50 * MB),)
 
     assert {"verdict"} == set(gaps_of("statements").values())
-    assert {"which statements are responsible"} == set(
-        gaps_of("statements", causes=explained).values()
-    )
-    assert {"which statements are responsible"} == set(
-        gaps_of("statements", read=1e3, written=1e3).values()
-    )
+    assert {"which statements are responsible"} == set(gaps_of("statements", causes=explained).values())
+    assert {"which statements are responsible"} == set(gaps_of("statements", read=1e3, written=1e3).values())

@@ -15,9 +15,7 @@ NEW = Instance(db_class="db.m6g.xlarge", storage=NOW.storage)
 
 def test_it_says_what_a_source_no_longer_knows_after_the_step():
     """RDS describes an instance as it is, so class and storage of before are part of the command."""
-    found = check_command(
-        "rds:claims", InstanceOptions(), ReadOptions(region="eu-west-1"), before=NOW, after=NEW
-    )
+    found = check_command("rds:claims", InstanceOptions(), ReadOptions(region="eu-west-1"), before=NOW, after=NEW)
 
     assert (
         "plimsoll compare rds:claims --at MOMENT --class-a db.t3.xlarge --storage-a gp2 "
@@ -31,11 +29,7 @@ def test_every_option_of_it_is_one_that_compare_has():
     instance = Instance(db_class="db.r5.large", storage=storage)
     read_options = ReadOptions(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
     found = check_command(
-        "prom:http://host",
-        InstanceOptions(engine="postgres"),
-        read_options,
-        before=instance,
-        after=NEW,
+        "prom:http://host", InstanceOptions(engine="postgres"), read_options, before=instance, after=NEW
     )
     app = typer.Typer()
     register(app)
@@ -49,9 +43,7 @@ def test_every_option_of_it_is_one_that_compare_has():
 def test_a_file_is_compared_with_one_of_after_the_step():
     """What was typed of the present instance is said of both sides; what the file says is not repeated."""
     flags = InstanceOptions(db_class="db.t3.xlarge", engine="postgres", size_gib=1200.0)
-    typed = check_command(
-        "my export.csv", flags, ReadOptions(region="eu-west-1"), before=NOW, after=NEW
-    )
+    typed = check_command("my export.csv", flags, ReadOptions(region="eu-west-1"), before=NOW, after=NEW)
     found = check_command("snapshot.json", InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
 
     assert (

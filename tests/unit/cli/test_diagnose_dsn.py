@@ -32,8 +32,7 @@ def busy():
     """A minute in which a server asked the system to write 6 GB."""
     rows = [databases.io_row("client backend", written_bytes=b) for b in (0.0, 6e9)]
     return databases.observation(
-        databases.reading(io=(rows[0],)),
-        databases.reading(databases.START_S + 60, io=(rows[1],)),
+        databases.reading(io=(rows[0],)), databases.reading(databases.START_S + 60, io=(rows[1],))
     )
 
 
@@ -80,9 +79,7 @@ def test_causes_stand_after_the_findings(run):
     assert [(DSN, 60)] == asked
     assert sorted(places) == places
     assert "Watching the database cost this; asked: 0 statements, all of them read-only;" in flat
-    assert (
-        "Ceiling 212.5 MB/s, instance EBS throughput, legacy baseline: 47 % of it is taken" in flat
-    )
+    assert "Ceiling 212.5 MB/s, instance EBS throughput, legacy baseline: 47 % of it is taken" in flat
     assert 1 == status
 
 
@@ -90,9 +87,7 @@ def test_that_it_was_watched_at_another_time_is_said(run):
     """Causes of a minute today are no proof for a window of the past."""
     _, text, _ = run(diagnose, PRESSED, "--dsn", DSN)
 
-    assert "The ceiling was found at another time than the database was watched" in " ".join(
-        text.split()
-    )
+    assert "The ceiling was found at another time than the database was watched" in " ".join(text.split())
 
 
 def test_every_form_has_the_causes(run, tmp_path):
@@ -240,16 +235,11 @@ def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
 def test_settings_are_changed_as_the_instance_takes_them():
     """Compared with an instance of RDS in its parameter group; with a borrowed class in the server itself."""
     diagnosis, _ = CASES["pressed"]()
-    seen = databases.seen(
-        [], [], databases.with_settings(databases.server(), {"autovacuum": "off"})
-    )
+    seen = databases.seen([], [], databases.with_settings(databases.server(), {"autovacuum": "off"}))
     clock = CreditClock(ratio=60.0, emulated_s=0.0, real_s=0.0)
     commands = [
         [c for cause in found.causes for remedy in cause.remedies for c in remedy.commands]
-        for found in (
-            inspect_for_diagnosis(diagnosis, seen),
-            inspect_for_diagnosis(diagnosis, seen, clock),
-        )
+        for found in (inspect_for_diagnosis(diagnosis, seen), inspect_for_diagnosis(diagnosis, seen, clock))
     ]
 
     assert any("modify-db-parameter-group" in command for command in commands[0])

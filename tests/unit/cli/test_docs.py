@@ -27,10 +27,7 @@ def test_all_pages_are_listed_by_section():
 
 def test_a_page_in_a_pipe_is_the_file():
     """A program gets the Markdown, or the JSON, byte for byte."""
-    for name, file in (
-        ("export-metrics", "guides/export-metrics.md"),
-        ("iam-policy", "reference/iam-policy.json"),
-    ):
+    for name, file in (("export-metrics", "guides/export-metrics.md"), ("iam-policy", "reference/iam-policy.json")):
         assert run(name).stdout == (ROOT / "docs" / file).read_text(encoding="utf-8")
 
 

@@ -31,9 +31,7 @@ COMMANDS = {
 SOME = ("diagnose", "record", "version")
 
 
-def plimsoll(
-    *arguments: object, streams: str = "", **how: Any
-) -> subprocess.CompletedProcess[bytes]:
+def plimsoll(*arguments: object, streams: str = "", **how: Any) -> subprocess.CompletedProcess[bytes]:
     """The command in a process of its own; `streams` is what a shell is told about them."""
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "check": False} | how
     environment = dict(os.environ) | given.pop("env", {})
@@ -67,8 +65,7 @@ def assert_one_sentence(text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
-    [ZeroDivisionError("float division"), RecursionError(), AssertionError("ours"), KeyError("x")],
+    "error", [ZeroDivisionError("float division"), RecursionError(), AssertionError("ours"), KeyError("x")]
 )
 def test_a_crash_is_one_sentence_that_says_whose_mistake_it_is(capsys, error):
     """Whatever is raised, the command ends with 2, says that it is a bug, and shows no traceback."""
@@ -190,8 +187,7 @@ def test_a_reader_that_went_away_is_no_verdict(name):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "target", "status"),
-    [("ascii", PRESSED, 1), ("latin-1", QUIET, 0), ("utf-16", QUIET, 0)],
+    ("encoding", "target", "status"), [("ascii", PRESSED, 1), ("latin-1", QUIET, 0), ("utf-16", QUIET, 0)]
 )
 def test_an_encoding_without_our_characters_replaces_them(encoding, target, status):
     """A terminal that has no `·` gets a question mark, and the verdict."""
@@ -236,9 +232,7 @@ def test_a_file_that_cannot_be_written_is_no_verdict(tmp_path, monkeypatch, caps
 # --- Ctrl-C ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "module", ["typer", "numpy", "plimsoll.cli.diagnose.run", "plimsoll.diagnosis"]
-)
+@pytest.mark.parametrize("module", ["typer", "numpy", "plimsoll.cli.diagnose.run", "plimsoll.diagnosis"])
 def test_ctrl_c_while_modules_are_loaded(module):
     """The first tenths of a second are imports: Ctrl-C then says one word and ends with 130."""
     script = f"""

@@ -65,14 +65,9 @@ class Called(NamedTuple):
     files: set[str]
 
 
-def call(
-    folder: Path, calls: list[list[str]], taken: Sequence[str]
-) -> dict[tuple[str, ...], Called]:
+def call(folder: Path, calls: list[list[str]], taken: Sequence[str]) -> dict[tuple[str, ...], Called]:
     """Call the command with each list of arguments."""
-    given = {
-        "wide.csv": corpus.csv_wide(corpus.made(90)),
-        "t.parquet": corpus.parquet(corpus.made(3)),
-    }
+    given = {"wide.csv": corpus.csv_wide(corpus.made(90)), "t.parquet": corpus.parquet(corpus.made(3))}
     places = []
     for number, arguments in enumerate(calls):
         place = folder / str(number)
@@ -148,7 +143,5 @@ def test_every_extra_is_declared():
     extras = project["optional-dependencies"]
 
     assert "plimsoll-db" == project["name"]
-    assert set(extras) == {
-        *("tables", "pictures", "lab", "notify", "fleet", "iceberg", "spark", "mcp", "all"),
-    }
+    assert set(extras) == {*("tables", "pictures", "lab", "notify", "fleet", "iceberg", "spark", "mcp", "all")}
     assert ["plimsoll-db[tables,pictures,lab,notify,fleet,iceberg,mcp]"] == extras["all"]

@@ -30,9 +30,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_window_in_which_no_limit_was_reached_ends_with_0(lake: str):
-    text = called(
-        lake, "--no-plan", "--processes", "1", "--last", "2d", "--format", "csv", status=0
-    )
+    text = called(lake, "--no-plan", "--processes", "1", "--last", "2d", "--format", "csv", status=0)
 
     assert ["instance", "quiet"] == [line.split(",")[2] for line in text.splitlines()]
 
@@ -92,9 +90,7 @@ def test_changes_since_the_window_before_and_since_a_file(lake: str, tmp_path: P
     called(*same, "--last", "1d", "-o", str(file), status=0)
 
     changed = called(*same, *window, "--changes", status=1)
-    assert "since the window before, 2021-03-08 18:00 to 2021-03-09 18:00 UTC" in " ".join(
-        changed.split()
-    )
+    assert "since the window before, 2021-03-08 18:00 to 2021-03-09 18:00 UTC" in " ".join(changed.split())
     compared = called(*same, *window, "--compare", str(file), status=1)
     assert "NEW: 1" in compared
     assert "GONE: 1" in compared
@@ -110,10 +106,7 @@ def test_changes_since_the_window_before_and_since_a_file(lake: str, tmp_path: P
         (("--changes", "--compare", "x.parquet"), "--changes and --compare exclude each other"),
         (("--compare", "no-such.parquet"), "there is no file 'no-such.parquet'"),
         (("--by", "colour"), "no grouping 'colour'"),
-        (
-            ("-o", "fleet.html"),
-            "-o writes text, JSON, Markdown, CSV or Parquet, and 'fleet.html' is a page",
-        ),
+        (("-o", "fleet.html"), "-o writes text, JSON, Markdown, CSV or Parquet, and 'fleet.html' is a page"),
         (("--html", "fleet.csv"), "--html writes a page, and 'fleet.csv' is a CSV table"),
     ],
 )

@@ -61,11 +61,7 @@ def test_help_loads_nothing_heavy():
     """The help of the program and of every command comes without numpy and the libraries of reports."""
     lines = ["", *COMMANDS, *(" ".join(names) for names in SUBCOMMANDS)]
     result = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        input="\n".join(lines),
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", PROGRAM], input="\n".join(lines), capture_output=True, text=True, check=True
     )
 
     assert set() == HEAVY & set(result.stderr.split())
@@ -74,9 +70,7 @@ def test_help_loads_nothing_heavy():
 def test_help_of_the_program_loads_no_command():
     """The list of commands has their summaries; their modules are loaded when they are called."""
     program = "import sys\nfrom plimsoll.cli.commands import run\nrun(['--help'])\nprint(*sys.modules, file=sys.stderr)"
-    result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert not {place.module for place in COMMANDS.values()} & set(result.stderr.split())
 
@@ -132,11 +126,7 @@ def test_the_version_is_printed(flag):
         ("bash", {"COMP_WORDS": "plimsoll pl", "COMP_CWORD": "1"}, "plan"),
         ("bash", {"COMP_WORDS": "plimsoll plan --keep-c", "COMP_CWORD": "2"}, "--keep-class"),
         ("zsh", {"_TYPER_COMPLETE_ARGS": "plimsoll pl"}, '"plan"'),
-        (
-            "fish",
-            {"_TYPER_COMPLETE_ARGS": "plimsoll pl", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-            "plan",
-        ),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "plimsoll pl", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}, "plan"),
     ],
 )
 def test_a_shell_completes_commands_and_options(shell, environment, wanted):
@@ -144,11 +134,7 @@ def test_a_shell_completes_commands_and_options(shell, environment, wanted):
     asked = environment | {"_PLIMSOLL_COMPLETE": f"complete_{shell}"}
     script = CliRunner().invoke(app, ["--completion", shell]).stdout
     result = subprocess.run(
-        [sys.executable, "-m", "plimsoll"],
-        env=os.environ | asked,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "plimsoll"], env=os.environ | asked, capture_output=True, text=True, check=False
     )
 
     assert f"_PLIMSOLL_COMPLETE=complete_{shell}" in script
@@ -164,11 +150,7 @@ def test_bash_completes_with_the_printed_script():
     )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     result = subprocess.run(
-        ["bash", "-c", session],
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
+        ["bash", "-c", session], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True
     )
 
     assert "diagnose" == result.stdout.strip()

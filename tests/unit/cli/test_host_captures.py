@@ -14,9 +14,7 @@ from plimsoll.model.snapshot_file.codec import decode_snapshot
 CAPTURES = Path(__file__).parents[1] / "sources/sysstat/captures"
 SAR = CAPTURES / "sar.txt"
 WITHOUT_TIMES = "\n".join(
-    line
-    for line in (CAPTURES / "sar-iostat.txt").read_text().splitlines()
-    if not line.startswith("2026-")
+    line for line in (CAPTURES / "sar-iostat.txt").read_text().splitlines() if not line.startswith("2026-")
 )
 
 
@@ -31,9 +29,7 @@ def saved(name: str = "f.json") -> Snapshot:
     return decode_snapshot(Path(name).read_bytes())
 
 
-@pytest.mark.parametrize(
-    "name", ["sar.txt", "sadf.json", "sar-iostat.txt", "saturated-iostat.json"]
-)
+@pytest.mark.parametrize("name", ["sar.txt", "sadf.json", "sar-iostat.txt", "saturated-iostat.json"])
 def test_a_capture_is_diagnosed_from_standard_input_as_from_a_file(plimsoll, name: str):
     """The same report, but for the name of where it came from."""
     path = CAPTURES / name

@@ -29,9 +29,7 @@ def test_the_sheet_is_printed():
 
 def test_a_class_alone_is_enough():
     """Without storage the limits of the class are shown, and that is said."""
-    assert "only the limits of the instance class are shown" in " ".join(
-        run("db.r5.2xlarge").split()
-    )
+    assert "only the limits of the instance class are shown" in " ".join(run("db.r5.2xlarge").split())
 
 
 def test_json_is_one_document():
@@ -112,16 +110,10 @@ def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
     ("arguments", "message"),
     [
         (["db.r5.2xlarge", "--engine", "postgrez"], "engine 'postgrez' is not one that RDS has"),
-        (
-            ["db.r5.2xlarge", *STORAGE, "--iops", "5000"],
-            "IOPS cannot be provisioned on 1,000 GiB of gp2 for postgres",
-        ),
+        (["db.r5.2xlarge", *STORAGE, "--iops", "5000"], "IOPS cannot be provisioned on 1,000 GiB of gp2 for postgres"),
         (["db.r5.2xlarge", *STORAGE, "--launched", "June"], "'June' is not an ISO date"),
         (["db.r5.2xlarge", "--size-gib", "nan"], "--size-gib nan is not possible"),
-        (
-            ["db.r5.2xlarge", *STORAGE, "--chart", "curve.gif"],
-            "'curve.gif' does not end in .svg, .png or .html",
-        ),
+        (["db.r5.2xlarge", *STORAGE, "--chart", "curve.gif"], "'curve.gif' does not end in .svg, .png or .html"),
         (
             ["db.r5.2xlarge", "--engine", "aurora-mysql", "--chart", "curve.svg"],
             "there is no curve to draw: no storage limit is known for this instance",

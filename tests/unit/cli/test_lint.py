@@ -57,9 +57,7 @@ def test_the_ending_chooses_sarif(tmp_path: Path):
 
 def test_several_files_are_one_report():
     """A pre-commit hook gives all changed files at once."""
-    found = json.loads(
-        call("terraform", PLAN, str(FIXTURES / "sound.json"), "--format", "json").output
-    )
+    found = json.loads(call("terraform", PLAN, str(FIXTURES / "sound.json"), "--format", "json").output)
 
     assert 2 == len(found["files"])
     assert ["IOPSBeyondInstance"] == [f["code"] for f in found["findings"]]

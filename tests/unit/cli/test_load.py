@@ -24,9 +24,7 @@ def test_a_dsn_that_is_none_is_not_repeated(tmp_path, dsn):
     (tmp_path / "a.csv").write_text("1\n")
     with pytest.raises(UsageError, match="connection string") as caught:
         CliRunner().invoke(
-            app,
-            ["load", str(tmp_path / "a.csv"), "t", "--dsn", dsn, "--class", "db.m6g.large"],
-            catch_exceptions=False,
+            app, ["load", str(tmp_path / "a.csv"), "t", "--dsn", dsn, "--class", "db.m6g.large"], catch_exceptions=False
         )
 
     assert "secret-word" not in str(caught.value) + caught.value.hint
@@ -34,30 +32,21 @@ def test_a_dsn_that_is_none_is_not_repeated(tmp_path, dsn):
 
 @pytest.mark.parametrize(
     ("names", "form", "found"),
-    [
-        (["a.csv"], None, True),
-        (["A.CSV.gz", "b.csv"], None, True),
-        (["a.txt"], None, False),
-        (["a.txt"], "csv", True),
-    ],
+    [(["a.csv"], None, True), (["A.CSV.gz", "b.csv"], None, True), (["a.txt"], None, False), (["a.txt"], "csv", True)],
 )
 def test_the_format_follows_the_names(names, form, found):
     assert found is is_csv(names, form)
 
 
 def test_the_summary_counts_this_run_and_earlier_ones():
-    done = LoadProgress(
-        loaded_bytes=3 * 2**20, total_bytes=None, row_count=1000, earlier_bytes=2**20, workers=0
-    )
+    done = LoadProgress(loaded_bytes=3 * 2**20, total_bytes=None, row_count=1000, earlier_bytes=2**20, workers=0)
 
     assert "1,000 rows loaded, 2 MiB in 5 s; 1 MiB were loaded before" == summary(done, 5.0)
 
 
 def test_the_summary_of_watched_commits_has_a_second_line():
     seen = CommitsSeen(slower_ratio=1.5, before_s=0.002, count=200, slow_count=3)
-    done = LoadProgress(
-        loaded_bytes=1, total_bytes=1, row_count=1, earlier_bytes=0, workers=0, commits=seen
-    )
+    done = LoadProgress(loaded_bytes=1, total_bytes=1, row_count=1, earlier_bytes=0, workers=0, commits=seen)
 
     assert summary(done, 1.0).splitlines()[1] == (
         "1.5 % of commits took longer than 3 ms, 1.5 times the 95th percentile before the load:"

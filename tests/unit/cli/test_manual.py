@@ -31,11 +31,7 @@ def test_every_command_has_a_page():
     found = every_page()
 
     assert {"plimsoll", *(f"plimsoll {name}" for name in COMMANDS)} <= found.keys()
-    assert {
-        "plimsoll gate run",
-        "plimsoll record target",
-        "plimsoll explain compare",
-    } <= found.keys()
+    assert {"plimsoll gate run", "plimsoll record target", "plimsoll explain compare"} <= found.keys()
 
 
 @pytest.mark.parametrize("words", ["diagnose", "gate run", "explain record", "pool-size"])
@@ -44,9 +40,7 @@ def test_a_page_says_what_the_help_says(words: str):
     output = CliRunner().invoke(app, [*words.split(), "--help"], env={"COLUMNS": "200"}).stdout
     page = plain(every_page()[f"plimsoll {words}"])
 
-    rows = [
-        line.split("  ", 1) for line in re.findall(r"^  (-\S.*?  +\S.*)$", output, re.MULTILINE)
-    ]
+    rows = [line.split("  ", 1) for line in re.findall(r"^  (-\S.*?  +\S.*)$", output, re.MULTILINE)]
     assert len(rows) > 3
     for name, text in rows:
         assert name.strip() in page
@@ -88,10 +82,7 @@ def test_man_reads_the_pages_without_a_warning(tmp_path: Path):
     CliRunner().invoke(app, ["--man-pages", str(tmp_path)])
     page = tmp_path / "plimsoll-diagnose.1"
     shown = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-P-cbou", "-ww", "-Kutf8", str(page)],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["groff", "-man", "-Tutf8", "-P-cbou", "-ww", "-Kutf8", str(page)], capture_output=True, text=True, check=True
     )
 
     assert "" == shown.stderr

@@ -87,16 +87,7 @@ def test_what_an_example_prints_runs(run, name):
 
 def test_the_flags_of_an_export_are_printed_again(run, export):
     """A file does not say what was bought: class, engine, storage and size, and a region to be replaced."""
-    flags = [
-        "--class",
-        "db.t3.xlarge",
-        "--engine",
-        "postgres",
-        "--storage",
-        "gp2",
-        "--size-gib",
-        "1200",
-    ]
+    flags = ["--class", "db.t3.xlarge", "--engine", "postgres", "--storage", "gp2", "--size-gib", "1200"]
     result = run("diagnose", export, *flags)
     ran = run(*printed_of(result))
 
@@ -108,12 +99,7 @@ def test_the_flags_of_an_export_are_printed_again(run, export):
 
 @pytest.mark.parametrize(
     ("window", "printed"),
-    [
-        ((), ()),
-        (("--last", "24h"), ("--last", "24h")),
-        (("--last", "3d"), ("--last", "3d")),
-        (("--last", "13h"), ()),
-    ],
+    [((), ()), (("--last", "24h"), ("--last", "24h")), (("--last", "3d"), ("--last", "3d")), (("--last", "13h"), ())],
 )
 def test_the_window_of_a_live_instance_is_printed_again(run, account, window, printed):
     """The last samples may be late; a window that is too short to plan for is left to plan's two weeks."""
@@ -133,9 +119,8 @@ def test_secrets_are_not_printed_again():
 
     assert plan_command("prom:http://me:hunter2@host:9090", flags, ReadOptions()) is None
     assert plan_command("prom:http://host:9090", flags, headers) is None
-    assert (
-        "plimsoll plan prom:http://host:9090 --match 'db=a b' --header X-Scope-OrgID:shop"
-        == plan_command("prom:http://host:9090", flags, tenant)
+    assert "plimsoll plan prom:http://host:9090 --match 'db=a b' --header X-Scope-OrgID:shop" == plan_command(
+        "prom:http://host:9090", flags, tenant
     )
 
 

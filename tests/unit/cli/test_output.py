@@ -61,9 +61,7 @@ def test_a_report_goes_to_a_file_in_the_form_of_its_name(name: str, start: str, 
     forms = {".json": "json", ".md": "markdown", ".txt": "text"}
     printed = output_of("limits", forms[file.suffix], "--width", "100")
 
-    result = CliRunner().invoke(
-        app, [*COMMANDS["limits"].split(), "-o", str(file), "--width", "100"]
-    )
+    result = CliRunner().invoke(app, [*COMMANDS["limits"].split(), "-o", str(file), "--width", "100"])
 
     assert (0, "") == (result.exit_code, result.stdout)
     assert f"report written to {file}\n" == result.stderr

@@ -49,9 +49,7 @@ def test_an_address_is_host_and_port(text, address):
 
 def test_a_pipe_ends_when_its_reader_goes():
     """`| head` is no error that is told, and has exit status 2, as output was lost."""
-    command = (
-        f"yes | head -c 2000000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | head -c 10"
-    )
+    command = f"yes | head -c 2000000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | head -c 10"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} >/dev/null; echo ${{PIPESTATUS[@]}}"],
         capture_output=True,

@@ -41,9 +41,7 @@ def test_what_is_no_secret_stays():
     arguments += ["--dsn", "host=db1 passfile=orders.pgpass dbname=orders", "--last", "14d"]
 
     assert arguments == without_secrets(arguments)
-    assert ["inspect", "postgresql://***@db1/orders"] == without_secrets(
-        ["inspect", "postgresql://app@db1/orders"]
-    )
+    assert ["inspect", "postgresql://***@db1/orders"] == without_secrets(["inspect", "postgresql://app@db1/orders"])
 
 
 def test_the_origin_is_that_of_the_command_line(monkeypatch: pytest.MonkeyPatch):

@@ -23,11 +23,7 @@ ANSWERS = sorted((TESTS / "golden" / "answers").glob("*.txt"))
 # A command, and what it shows if that is not plain.
 COMMAND = re.compile(r"^((?:# .+\n)*)\$ plimsoll (.+)$", re.MULTILINE)
 TYPES = TESTS / "unit" / "catalog" / "describe_instance_types.json"
-LINKS = {
-    "examples": ROOT / "examples",
-    "fixtures": TESTS / "fixtures" / "infrastructure",
-    "types.json": TYPES,
-}
+LINKS = {"examples": ROOT / "examples", "fixtures": TESTS / "fixtures" / "infrastructure", "types.json": TYPES}
 FILES = {
     "a.csv": b"1\n",
     "bare.ini": b"[databases]\na = \n[pgbouncer]\npool_mode = session\n",
@@ -41,9 +37,7 @@ FILES = {
     "offer.json": offer_json(market()),
     "once.ini": b"[pgbouncer]\npool_mode = transaction\nserver_lifetime = 0\n",
     "prose.txt": b"Error: no such plan",
-    "same.json": TYPES.read_bytes()
-    .replace(b"t3.xlarge", b"t3.other")
-    .replace(b"x2m.xlarge", b"x2m.other"),
+    "same.json": TYPES.read_bytes().replace(b"t3.xlarge", b"t3.other").replace(b"x2m.xlarge", b"x2m.other"),
     "server.log": LOG.encode(),
     "template.yaml": b"Resources: {}",
     "watch.toml": b'[[targets]]\ntarget = "examples/quiet"\n[rules.headroom]\non = false\n',
@@ -84,9 +78,7 @@ def again(folder: Path, run) -> Callable[[Path], Iterator[tuple[str, int, str, s
     [pytest.param(p, marks=[pytest.mark.deep] if p.stem == "sweep" else []) for p in REFUSALS],
     ids=lambda path: path.stem,
 )
-def test_what_cannot_be_is_refused_in_two_sentences(
-    transcript: Path, again, golden: Callable[[str, str], None]
-):
+def test_what_cannot_be_is_refused_in_two_sentences(transcript: Path, again, golden: Callable[[str, str], None]):
     """Status 2, a cause and a hint, before anything is read or written; no secret is repeated."""
     shown = ""
     for command, status, out, err in again(transcript):

@@ -13,10 +13,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 
 AURORA = Instance(
-    identifier="ledger",
-    db_class="db.r5.large",
-    engine="aurora-postgresql",
-    storage=Storage(kind="aurora"),
+    identifier="ledger", db_class="db.r5.large", engine="aurora-postgresql", storage=Storage(kind="aurora")
 )
 STORAGE = {
     Family.INSTANCE_EBS_THROUGHPUT,
@@ -71,10 +68,7 @@ def test_cpu_and_connections_are_still_judged(used, verdict):
     """What bounds any instance bounds this one."""
     cpu = np.full(8 * HOUR, used)
     limit = next(c for c in of().ceilings if c.family == Family.CONNECTIONS)
-    found = of(
-        {Metric.CPU_RATIO: cpu, Metric.CONNECTION_COUNT: np.full(8 * HOUR, used * limit.value)},
-        held=False,
-    )
+    found = of({Metric.CPU_RATIO: cpu, Metric.CONNECTION_COUNT: np.full(8 * HOUR, used * limit.value)}, held=False)
     verdicts = {r.family: r.verdict for r in found.resources}
 
     assert verdict == verdicts[Family.CPU]

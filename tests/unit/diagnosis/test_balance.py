@@ -133,9 +133,7 @@ def test_too_few_readings_teach_nothing():
 def test_a_balance_that_does_not_follow_the_load_is_no_bucket():
     """Where spending does not lower the balance there is nothing to learn."""
     rate = demand()
-    unrelated = builders.series(
-        BYTES, 0.5 + 0.2 * np.sin(np.arange(144) / 9 + (rate[::5] > BASELINE)), step_s=300
-    )
+    unrelated = builders.series(BYTES, 0.5 + 0.2 * np.sin(np.arange(144) / 9 + (rate[::5] > BASELINE)), step_s=300)
     found = fits(rate, unrelated)
 
     assert not [fit for fit in found if fit.is_reliable]
@@ -230,9 +228,7 @@ def test_readings_outside_the_storage_window_are_not_used():
     """A balance read before storage was measured has nothing to be compared with."""
     rate = demand()
     whole = read(rate)
-    late = builders.timed(
-        BYTES, np.arange(-24, 0) * 300 + START_S, np.linspace(0.9, 0.2, 24), step_s=300
-    )
+    late = builders.timed(BYTES, np.arange(-24, 0) * 300 + START_S, np.linspace(0.9, 0.2, 24), step_s=300)
     both = Series(
         metric=BYTES,
         step_s=300,

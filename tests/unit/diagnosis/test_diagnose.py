@@ -16,10 +16,7 @@ from plimsoll.units import mb_per_s
 
 # db.m5.large since 2019: 81.25 MB/s baseline, 593.75 MB/s burst.
 M5 = Instance(
-    identifier="orders",
-    db_class="db.m5.large",
-    engine="postgres",
-    storage=Storage(kind="gp3", size_gib=500.0),
+    identifier="orders", db_class="db.m5.large", engine="postgres", storage=Storage(kind="gp3", size_gib=500.0)
 )
 
 
@@ -74,9 +71,7 @@ def test_error_bars_lie_on_both_sides_of_the_level():
     """The bars of a level are as far above it as below, in its logarithm, and about half a percent."""
     (interval,) = of(pressed(81e6)).intervals
 
-    np.testing.assert_allclose(
-        interval.level_high / interval.level, interval.level / interval.level_low
-    )
+    np.testing.assert_allclose(interval.level_high / interval.level, interval.level / interval.level_low)
     assert 1.002 < interval.level_high / interval.level < 1.01
     assert interval.level_low < 81e6 < interval.level_high
 
@@ -126,10 +121,7 @@ def test_two_limits_are_listed_longest_first():
     limit = np.where(np.arange(demand.size) < 4 * HOUR, 591e6, 81e6)
     size = 65_536 * builders.wander(rng, demand.size, 0.05)
     balance = np.concatenate((np.ones(3 * HOUR), np.linspace(1, 0.03, HOUR), np.zeros(4 * HOUR)))
-    diagnosis = of(
-        builders.held_at(demand, limit, rng=rng, size_bytes=size),
-        {Metric.BYTE_BALANCE_RATIO: balance},
-    )
+    diagnosis = of(builders.held_at(demand, limit, rng=rng, size_bytes=size), {Metric.BYTE_BALANCE_RATIO: balance})
 
     assert [Phase.BASELINE, Phase.BURST] == [at.phase for at in diagnosis.time_at]
     assert [Phase.BURST, Phase.BASELINE] == [i.phase for i in diagnosis.intervals]
@@ -234,11 +226,7 @@ def test_a_host_without_a_class_has_an_unknown_limit():
     diagnosis = of(pressed(100e6), instance=Instance(identifier="host"))
     (interval,) = diagnosis.intervals
 
-    assert (Family.UNKNOWN, Phase.FIXED, None) == (
-        interval.family,
-        interval.phase,
-        interval.ceiling,
-    )
+    assert (Family.UNKNOWN, Phase.FIXED, None) == (interval.family, interval.phase, interval.ceiling)
     assert diagnosis.findings[0].title.startswith("host stayed at 100")
 
 

@@ -22,9 +22,7 @@ from plimsoll.units import format_bytes_per_s
 def rates_only(seed):
     rng = np.random.default_rng(seed)
     w = builders.wander
-    r = np.concatenate(
-        (20e6 * w(rng, 180, 0.2), 60e6 * w(rng, 120, 0.002), 20e6 * w(rng, 180, 0.2))
-    )
+    r = np.concatenate((20e6 * w(rng, 180, 0.2), 60e6 * w(rng, 120, 0.002), 20e6 * w(rng, 180, 0.2)))
     v = builders.storage(r, size_bytes=16384 * w(rng, r.size, 0.05))
     return builders.snapshot({m: v[m] for m in RATES})
 
@@ -42,9 +40,7 @@ def test_an_interval_ends_with_the_window():
     for m, x in v.items():
         t = START_S + 60 * np.arange(600)
         times = np.concatenate((t[:400], t[400::5]))
-        every.append(
-            builders.timed(m, times, np.concatenate((x[:400], x[400:].reshape(-1, 5).mean(1))))
-        )
+        every.append(builders.timed(m, times, np.concatenate((x[:400], x[400:].reshape(-1, 5).mean(1)))))
     d = diagnose_snapshot(builders.snapshot(*every))
     assert d.intervals[-1].end_s <= d.window_s[1]
 
@@ -55,19 +51,14 @@ def test_missing_rows_of_rates_are_a_hole_for_the_bucket(seed):
     blocks = np.repeat(80e6 * rng.uniform(0.1, 2.6, 24), 30)
     rate = blocks * builders.wander(rng, 720, 0.1)
     bal = builders.bucket_balance(rate, baseline=80e6, capacity=600e9, start_ratio=0.7)
-    bal = builders.series(
-        Metric.BYTE_BALANCE_RATIO, bal.reshape(-1, 5).mean(1).round(2), step_s=300
-    )
+    bal = builders.series(Metric.BYTE_BALANCE_RATIO, bal.reshape(-1, 5).mean(1).round(2), step_s=300)
     keep = np.ones(720, bool)
     keep[240:300] = False
     t = START_S + 60 * np.arange(720)
     values = builders.storage(rate).items()
     rows = [builders.timed(m, t[keep], x[keep]) for m, x in values]
     nans = [builders.timed(m, t, np.where(keep, x, np.nan)) for m, x in values]
-    (one,), (other,) = (
-        bucket_fits(frame_of(builders.snapshot(*every)), {bal.metric: bal})
-        for every in (rows, nans)
-    )
+    (one,), (other,) = (bucket_fits(frame_of(builders.snapshot(*every)), {bal.metric: bal}) for every in (rows, nans))
     # A missing row and a NaN are the same gap.
     assert (one.capacity, one.baseline) == (other.capacity, other.baseline)
 
@@ -91,9 +82,7 @@ def test_each_unknown_level_has_its_own_first_moment():
         )
     )
     limit = np.repeat([100e6, 37e6], [500, 500])
-    v = builders.held_at(
-        demand, limit, rng=rng, size_bytes=16384 * builders.wander(rng, 1000, 0.05), waiting=20
-    )
+    v = builders.held_at(demand, limit, rng=rng, size_bytes=16384 * builders.wander(rng, 1000, 0.05), waiting=20)
     d = diagnose_snapshot(builders.snapshot(v))
     assert 2 == len(d.time_at)
     firsts = {f.title.split("first at ")[1][:16] for f in d.findings if "first at" in f.title}
@@ -116,9 +105,7 @@ def read(name):
 
 @pytest.mark.parametrize("arguments", [["--nope"], ["--format", "xml"], ["--width", "10"], []])
 def test_flags_that_do_not_parse_are_an_error_and_a_hint(arguments, monkeypatch, capsys):
-    monkeypatch.setattr(
-        sys, "argv", ["plimsoll", "diagnose", *(["x"] if arguments else []), *arguments]
-    )
+    monkeypatch.setattr(sys, "argv", ["plimsoll", "diagnose", *(["x"] if arguments else []), *arguments])
     with pytest.raises(SystemExit):
         main()
     lines = capsys.readouterr().err.splitlines()

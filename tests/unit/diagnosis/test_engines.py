@@ -35,12 +35,7 @@ class Case(NamedTuple):
 GP3_300: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 300}
 GP2_300: dict[str, Any] = {"StorageType": "gp2", "AllocatedStorage": 300}
 IO2_300: dict[str, Any] = {"StorageType": "io2", "AllocatedStorage": 300, "Iops": 1000}
-GP3_FAST: dict[str, Any] = {
-    "StorageType": "gp3",
-    "AllocatedStorage": 2000,
-    "Iops": 40_000,
-    "StorageThroughput": 500,
-}
+GP3_FAST: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 2000, "Iops": 40_000, "StorageThroughput": 500}
 CASES = [
     # 300 GiB of gp3 are one volume, but four for Oracle.
     *(Case(e, GP3_300, 16, IOPS, 3000) for e in ("postgres", "mysql", "mariadb", "db2-se")),
@@ -71,9 +66,7 @@ def described(engine: str, db_class: str = "db.r5.12xlarge", **fields: Any) -> I
     )
 
 
-def incident(
-    instance: Instance, family: Family, level: float, *, size_bytes: float, **more: Any
-) -> Diagnosis:
+def incident(instance: Instance, family: Family, level: float, *, size_bytes: float, **more: Any) -> Diagnosis:
     """Twelve hours, four of them behind a level; the I/O size wanders as a workload's does."""
     rng = np.random.default_rng(20_261_120)
     demand = builders.working_day(rng, 0.3 * level, 1.8 * level)
@@ -96,9 +89,7 @@ def test_each_engine_is_up_against_its_own_limit(case: Case):
     assert pytest.approx(4 * 3600, rel=0.05) == found.binding.seconds
 
 
-@pytest.mark.parametrize(
-    ("engine", "most"), [("postgres", 3000), ("sqlserver-se", 3000), ("oracle-ee", 12_000)]
-)
+@pytest.mark.parametrize(("engine", "most"), [("postgres", 3000), ("sqlserver-se", 3000), ("oracle-ee", 12_000)])
 def test_bursts_of_gp2_follow_the_number_of_volumes(engine: str, most: float):
     """300 GiB of gp2 burst to 3,000 IOPS on one volume, and to 12,000 on the four of Oracle."""
     falling = {Metric.VOLUME_BALANCE_RATIO: np.linspace(1.0, 0.3, 720)}
@@ -111,15 +102,10 @@ def test_bursts_of_gp2_follow_the_number_of_volumes(engine: str, most: float):
 def test_several_storages_are_up_against_their_sum():
     """CloudWatch reports all storages together; three of Oracle have 36,000 IOPS."""
     extra = [
-        {"VolumeName": name, "StorageType": "GP3", "AllocatedStorage": 200}
-        for name in ("rdsdbdata2", "rdsdbdata3")
+        {"VolumeName": name, "StorageType": "GP3", "AllocatedStorage": 200} for name in ("rdsdbdata2", "rdsdbdata3")
     ]
     instance = described(
-        "oracle-ee",
-        db_class="db.r5.24xlarge",
-        StorageType="gp3",
-        AllocatedStorage=1000,
-        AdditionalStorageVolumes=extra,
+        "oracle-ee", db_class="db.r5.24xlarge", StorageType="gp3", AllocatedStorage=1000, AdditionalStorageVolumes=extra
     )
     found = incident(instance, IOPS, 36_000, size_bytes=16 * KIB)
 
@@ -129,11 +115,7 @@ def test_several_storages_are_up_against_their_sum():
 def test_a_preconfigured_class_is_up_against_its_host():
     """db.r5.4xlarge.tpc2.mem2x runs on an r5.8xlarge, whose 850 MB/s are its limit."""
     instance = described(
-        "oracle-ee",
-        db_class="db.r5.4xlarge.tpc2.mem2x",
-        StorageType="io2",
-        AllocatedStorage=2000,
-        Iops=100_000,
+        "oracle-ee", db_class="db.r5.4xlarge.tpc2.mem2x", StorageType="io2", AllocatedStorage=2000, Iops=100_000
     )
     found = incident(instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(850), size_bytes=128 * KIB)
 
@@ -160,9 +142,7 @@ def test_aurora_is_never_reported_as_up_against_a_storage_limit(engine: str):
     """A level of Aurora agrees with no documented number, not even with one of the class's EBS limits."""
     instance = described(engine, db_class="db.r5.2xlarge", StorageType="aurora")
     for level in (287.5, 593.75):  # both are EBS limits of the class
-        found = incident(
-            instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(level), size_bytes=16 * KIB
-        )
+        found = incident(instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(level), size_bytes=16 * KIB)
 
         assert found.binding is not None
         assert (Family.UNKNOWN, None) == (found.binding.family, found.binding.ceiling)

@@ -64,9 +64,7 @@ def test_a_level_before_the_class_was_changed_is_not_explained_by_the_present_cl
     assert found.intervals
     assert {Family.UNKNOWN} == {i.family for i in found.intervals}
     assert any("instance class before 2021-03-08 07:00 UTC" == m.name for m in found.missing)
-    assert {"before the class was changed at 2021-03-08 07:00 UTC"} == {
-        i.context for i in found.intervals
-    }
+    assert {"before the class was changed at 2021-03-08 07:00 UTC"} == {i.context for i in found.intervals}
     assert "The event does not say" in found.findings[0].text
     assert any("--to, and give its --class" in move for move in found.findings[0].moves)
     # The peak before the change says nothing of the class there is now.
@@ -82,9 +80,7 @@ def test_a_change_of_storage_takes_the_volumes_limits_only():
         builders.ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, 250e6),
     )
     window = (START_S, START_S + 10 * 3600)
-    epochs = epochs_of(
-        (event(EventKind.STORAGE_CHANGE, 6), event(EventKind.CLASS_CHANGE, 3)), rows, window
-    )
+    epochs = epochs_of((event(EventKind.STORAGE_CHANGE, 6), event(EventKind.CLASS_CHANGE, 3)), rows, window)
 
     assert [2, 1, 0] == [len(e.ceilings) for e in reversed(epochs)]
     assert [(e.start_s, e.end_s) for e in epochs] == [
@@ -150,9 +146,7 @@ def with_fine(*, share, level=VOLUME):
     seconds = fine(level, share=share)
     usual = {}
     rng = np.random.default_rng(7)
-    calm = builders.storage(
-        0.05 * level * builders.wander(rng, 60, 0.3), size_bytes=131_072 * np.ones(60)
-    )
+    calm = builders.storage(0.05 * level * builders.wander(rng, 60, 0.3), size_bytes=131_072 * np.ones(60))
     for metric, value in calm.items():
         usual[metric] = value.copy()
         usual[metric][30:40] = seconds[metric].reshape(10, 60).mean(axis=1)
@@ -161,8 +155,7 @@ def with_fine(*, share, level=VOLUME):
     return replace(
         made,
         fine={
-            m: Series(metric=m, step_s=1, time_s=times, value=np.asarray(v, dtype=float))
-            for m, v in seconds.items()
+            m: Series(metric=m, step_s=1, time_s=times, value=np.asarray(v, dtype=float)) for m, v in seconds.items()
         },
     )
 
@@ -191,9 +184,7 @@ def test_a_balance_that_must_exist_and_was_not_read_is_named():
     """A class that bursts has the metric; one that cannot burst has none, and nothing is missing."""
     rates = builders.storage(20e6 * np.ones(120))
     bursting = diagnose(builders.snapshot(rates, instance=T3), catalog())
-    steady = diagnose(
-        builders.snapshot(rates, instance=replace(T3, db_class="db.r5.24xlarge")), catalog()
-    )
+    steady = diagnose(builders.snapshot(rates, instance=replace(T3, db_class="db.r5.24xlarge")), catalog())
 
     assert "EBSByteBalance%" in {m.name for m in bursting.missing}
     assert "EBSByteBalance%" not in {m.name for m in steady.missing}
@@ -205,9 +196,7 @@ def test_sessions_that_waited_for_io_are_evidence():
     held = slice(2 * HOUR, 5 * HOUR)
     active, waiting = np.full(HOURS * HOUR, 2.0), np.full(HOURS * HOUR, 0.4)
     active[held], waiting[held] = 8.0, 6.5
-    sessions = builders.snapshot(
-        {Metric.ACTIVE_SESSION_COUNT: active, Metric.IO_WAITING_SESSION_COUNT: waiting}
-    )
+    sessions = builders.snapshot({Metric.ACTIVE_SESSION_COUNT: active, Metric.IO_WAITING_SESSION_COUNT: waiting})
     found = diagnose(replace(made, series={**made.series, **sessions.series}), catalog())
     texts = [e.text for e in found.intervals[0].evidence if e.kind == "sessions"]
 

@@ -42,9 +42,7 @@ NUMBERS = {
 }  # fmt: skip
 
 
-def fortnight(
-    number: Number, latency_s: list[float] | None, *, balance: float | None = None
-) -> Diagnosis:
+def fortnight(number: Number, latency_s: list[float] | None, *, balance: float | None = None) -> Diagnosis:
     """Two weeks far below every limit but for three samples at a number, each with its latency."""
     rng = np.random.default_rng(1)
     size = 16 * KIB if number is NUMBERS["volume IOPS"] else SIZE
@@ -60,9 +58,7 @@ def fortnight(
     if balance is not None:
         values[Metric.BYTE_BALANCE_RATIO] = np.ones(FORTNIGHT)
         values[Metric.BYTE_BALANCE_RATIO][FIRST - 3 : at.stop] = balance
-    instance = Instance(
-        identifier="claims", db_class=number.db_class, engine="postgres", storage=number.storage
-    )
+    instance = Instance(identifier="claims", db_class=number.db_class, engine="postgres", storage=number.storage)
     return diagnose(builders.snapshot(values, instance=instance, step_s=STEP_S), catalog())
 
 

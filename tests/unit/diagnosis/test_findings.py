@@ -7,15 +7,7 @@ import builders
 from builders import ceiling
 from plimsoll.diagnosis.findings import findings_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
-from plimsoll.model.diagnosis import (
-    CeilingTime,
-    Evidence,
-    Finding,
-    Forecast,
-    Interval,
-    Resource,
-    Verdict,
-)
+from plimsoll.model.diagnosis import CeilingTime, Evidence, Finding, Forecast, Interval, Resource, Verdict
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
@@ -24,9 +16,7 @@ BYTES, VOLUME_BALANCE = Metric.BYTE_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO
 EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6, balance=BYTES)
 BURST = ceiling(EBS, Phase.BURST, 593.75e6, balance=BYTES)
-LEGACY = ceiling(
-    EBS, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE, balance=BYTES, valid_to="2019-12-04"
-)
+LEGACY = ceiling(EBS, Phase.LEGACY, 212.5e6, legacy=Phase.BASELINE, balance=BYTES, valid_to="2019-12-04")
 GP2 = ceiling(Family.VOLUME_IOPS, Phase.BASELINE, 3000, balance=VOLUME_BALANCE)
 GP3_IOPS = ceiling(Family.VOLUME_IOPS, Phase.FIXED, 12_000)
 GP3 = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
@@ -148,12 +138,7 @@ def test_a_legacy_limit_is_lifted_for_free_first():
 
 
 @pytest.mark.parametrize(
-    ("row", "move"),
-    [
-        (GP2, "gp2 to gp3"),
-        (GP3_IOPS, "Provision more IOPS"),
-        (GP3, "Provision more throughput"),
-    ],
+    ("row", "move"), [(GP2, "gp2 to gp3"), (GP3_IOPS, "Provision more IOPS"), (GP3, "Provision more throughput")]
 )
 def test_a_volumes_limit_is_lifted_on_the_volume(row, move):
     """Where the volume is the narrower one a larger class is advised against."""
@@ -222,9 +207,7 @@ def forecast(empty_in_s: float | None) -> Forecast:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("empty_in_s", "count"), [(None, 0), (0.0, 0), (1800, 1), (6 * 3600, 1), (8 * 3600, 0)]
-)
+@pytest.mark.parametrize(("empty_in_s", "count"), [(None, 0), (0.0, 0), (1800, 1), (6 * 3600, 1), (8 * 3600, 0)])
 def test_credits_that_end_within_six_hours_are_a_warning(empty_in_s, count):
     """An end that is far, unknown, or already there, is no warning of its own."""
     found = of(forecasts=(forecast(empty_in_s),))
@@ -233,8 +216,7 @@ def test_credits_that_end_within_six_hours_are_a_warning(empty_in_s, count):
 
 
 @pytest.mark.parametrize(
-    ("value", "titles"),
-    [([0, 12.0, np.nan, 30.5], ["42 vCPU-minutes"]), ([], []), ([0.0, 0.0], []), ([np.nan], [])],
+    ("value", "titles"), [([0, 12.0, np.nan, 30.5], ["42 vCPU-minutes"]), ([], []), ([0.0, 0.0], []), ([np.nan], [])]
 )
 def test_cpu_credits_that_were_billed_are_reported(value, titles):
     """RDS bills a burstable CPU; nothing charged, or nothing read, costs nothing that we know of."""
@@ -263,19 +245,11 @@ def test_cpu_credits_that_were_billed_are_reported(value, titles):
         (
             None,
             mib_per_s(1000),
-            (
-                ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)),
-                *(BASELINE, BURST, LEGACY),
-            ),
+            (ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(1000)), *(BASELINE, BURST, LEGACY)),
             ("1,000 MiB/s", "593.75 MB/s"),
         ),
         # Within a tenth of what the class takes, nothing is wasted.
-        (
-            19_000.0,
-            None,
-            (ceiling(Family.VOLUME_IOPS, Phase.FIXED, 19_000), ceiling(IOPS, Phase.BURST, 18_750)),
-            (),
-        ),
+        (19_000.0, None, (ceiling(Family.VOLUME_IOPS, Phase.FIXED, 19_000), ceiling(IOPS, Phase.BURST, 18_750)), ()),
     ],
     ids=["IOPS", "throughput", "within a tenth"],
 )

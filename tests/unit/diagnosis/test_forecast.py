@@ -59,12 +59,8 @@ def test_the_band_is_two_standard_errors_wide():
     error = np.sqrt(3 * covariance[0, 0])
 
     np.testing.assert_allclose(forecast.empty_in_s, -value[-1] / slope * 3600)
-    np.testing.assert_allclose(
-        forecast.empty_in_s_low, value[-1] / (2 * error - slope) * 3600, rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        forecast.empty_in_s_high, -value[-1] / (slope + 2 * error) * 3600, rtol=1e-6
-    )
+    np.testing.assert_allclose(forecast.empty_in_s_low, value[-1] / (2 * error - slope) * 3600, rtol=1e-6)
+    np.testing.assert_allclose(forecast.empty_in_s_high, -value[-1] / (slope + 2 * error) * 3600, rtol=1e-6)
 
 
 def test_a_band_without_an_end_is_reported():
@@ -94,9 +90,7 @@ def test_beyond_an_hour_the_order_of_magnitude_is_all():
     assert "rough estimate" not in near.text
 
 
-@pytest.mark.parametrize(
-    ("per_hour", "is_falling"), [(0.0, False), (0.2, False), (-0.008, False), (-0.015, True)]
-)
+@pytest.mark.parametrize(("per_hour", "is_falling"), [(0.0, False), (0.2, False), (-0.008, False), (-0.015, True)])
 def test_a_balance_that_does_not_fall_has_no_end(per_hour, is_falling):
     """Standing still, rising, or falling by less than the metric is rounded is no forecast of an end."""
     (forecast,) = of(balance(0.3, per_hour))
@@ -124,19 +118,14 @@ def test_each_balance_names_its_own_credits():
     """Instance throughput, instance IOPS and volume credits are three different things."""
     named = {
         metric: forecasts_of(
-            {metric: builders.series(metric, np.linspace(0.9, 0.4, 24), step_s=300)},
-            None,
-            (),
-            storage_bytes=None,
+            {metric: builders.series(metric, np.linspace(0.9, 0.4, 24), step_s=300)}, None, (), storage_bytes=None
         )[0]
         for metric in builders.BALANCES
     }
 
-    assert [
-        Family.INSTANCE_EBS_THROUGHPUT,
-        Family.INSTANCE_EBS_IOPS,
-        Family.VOLUME_IOPS,
-    ] == [forecast.family for forecast in named.values()]
+    assert [Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS] == [
+        forecast.family for forecast in named.values()
+    ]
     assert "gp2 volume credits" in named[Metric.VOLUME_BALANCE_RATIO].text
 
 
@@ -163,9 +152,7 @@ def test_space_is_judged_by_its_last_week():
     assert "last 7 d" in forecast.text
 
 
-@pytest.mark.parametrize(
-    ("per_day", "storage_bytes"), [(0.01, gib(100)), (0.2, gib(100)), (-1, gib(100)), (10, None)]
-)
+@pytest.mark.parametrize(("per_day", "storage_bytes"), [(0.01, gib(100)), (0.2, gib(100)), (-1, gib(100)), (10, None)])
 def test_space_that_does_not_fill_is_not_mentioned(per_day, storage_bytes):
     """A fall of less than a percent, a rise, or an unknown size is no trend."""
     free = gib(60) - gib(per_day) * np.arange(0, 4, 1 / 24)

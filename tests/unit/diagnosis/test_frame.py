@@ -42,9 +42,7 @@ def test_a_total_with_one_half_missing_is_unknown(half):
     assert np.isfinite(frame.ops_per_s).all()
 
 
-@pytest.mark.parametrize(
-    ("size_kib", "counted"), [(8, 1000), (256, 1000), (257, 1000 * 257 / 256), (1024, 4000)]
-)
+@pytest.mark.parametrize(("size_kib", "counted"), [(8, 1000), (256, 1000), (257, 1000 * 257 / 256), (1024, 4000)])
 def test_large_requests_count_in_units_of_256_kib(size_kib, counted):
     """An I/O up to 256 KiB is one operation; a larger one is as many as 256 KiB go into it."""
     frame = of(builders.storage([1000 * size_kib * 1024.0], size_bytes=size_kib * 1024))
@@ -134,11 +132,7 @@ def test_an_absent_series_is_all_unknown():
         # Minutes around a hole of an hour are still a minute long.
         ((0, 60, 120, 3720, 3780), 60, [60.0] * 5),
         # Old samples of an hour and of five minutes are next to new ones of a minute.
-        (
-            (0, 3600, 7200, 10_800, 11_100, 11_400, 11_700, 11_760, 11_820),
-            60,
-            [3600.0] * 3 + [300.0] * 3 + [60.0] * 3,
-        ),
+        ((0, 3600, 7200, 10_800, 11_100, 11_400, 11_700, 11_760, 11_820), 60, [3600.0] * 3 + [300.0] * 3 + [60.0] * 3),
         # One sample has no neighbour to measure by.
         ((0,), 300, [300.0]),
     ],
@@ -151,10 +145,7 @@ def test_a_sample_is_as_wide_as_its_period(after_s, step_s, expected):
 
 def test_measured_balances_are_in_the_frame_and_others_not():
     """A balance that was not measured, or is empty, is absent: it is not a balance of zero."""
-    frame = of(
-        builders.storage([1e6, 1e6]),
-        {Metric.BYTE_BALANCE_RATIO: [0.9, 0.8], Metric.IO_BALANCE_RATIO: []},
-    )
+    frame = of(builders.storage([1e6, 1e6]), {Metric.BYTE_BALANCE_RATIO: [0.9, 0.8], Metric.IO_BALANCE_RATIO: []})
 
     assert {Metric.BYTE_BALANCE_RATIO} == set(frame.balances)
 

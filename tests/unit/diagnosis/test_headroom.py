@@ -54,9 +54,7 @@ def test_every_resource_is_listed_in_one_order():
     assert {Verdict.UNKNOWN} == {resource.verdict for resource in found}
 
 
-@pytest.mark.parametrize(
-    ("count", "verdict"), [(0, Verdict.SLACK), (4, Verdict.SLACK), (5, Verdict.NEAR)]
-)
+@pytest.mark.parametrize(("count", "verdict"), [(0, Verdict.SLACK), (4, Verdict.SLACK), (5, Verdict.NEAR)])
 def test_near_is_above_four_fifths_for_five_minutes(count, verdict):
     """A stray minute above 80 % of the ceiling is not near; five minutes are."""
     resource = of(EBS, builders.storage(minutes(20e6, 85e6, count)))
@@ -99,11 +97,7 @@ def test_more_than_the_baseline_is_judged_by_the_burst_ceiling():
         builders.series(Metric.BYTE_BALANCE_RATIO, np.linspace(1.0, 0.5, 240)),
     )
 
-    assert (BURST, Verdict.SLACK, 0.0) == (
-        resource.ceiling,
-        resource.verdict,
-        resource.minutes_above_80,
-    )
+    assert (BURST, Verdict.SLACK, 0.0) == (resource.ceiling, resource.verdict, resource.minutes_above_80)
     assert "above its baseline of 100 MB/s for 30 min, on credits" in resource.note
     assert "50 % of the credits were left" in resource.note
 
@@ -120,12 +114,7 @@ def test_a_network_above_its_baseline_has_samples_of_its_own():
 
 @pytest.mark.parametrize(
     ("peak", "balance", "verdict"),
-    [
-        (200e6, 0.1, Verdict.NEAR),
-        (200e6, None, Verdict.NEAR),
-        (290e6, 0.9, Verdict.NEAR),
-        (200e6, 0.9, Verdict.SLACK),
-    ],
+    [(200e6, 0.1, Verdict.NEAR), (200e6, None, Verdict.NEAR), (290e6, 0.9, Verdict.NEAR), (200e6, 0.9, Verdict.SLACK)],
 )
 def test_above_the_baseline_credits_decide(peak, balance, verdict):
     """Few credits or an unknown number of them are near the baseline; four fifths of the burst near that."""
@@ -204,20 +193,8 @@ IN, OUT = Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_
     [
         # A database fills memory on purpose: an eighth freeable is usual, a sixteenth is tight.
         (Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: gib(4)}, gib(12), Verdict.SLACK, []),
-        (
-            Family.MEMORY,
-            {Metric.FREEABLE_MEMORY_BYTES: gib(2)},
-            gib(14),
-            Verdict.SLACK,
-            ["freeable"],
-        ),
-        (
-            Family.MEMORY,
-            {Metric.FREEABLE_MEMORY_BYTES: gib(1)},
-            gib(15),
-            Verdict.NEAR,
-            ["freeable", "for 60 min"],
-        ),
+        (Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: gib(2)}, gib(14), Verdict.SLACK, ["freeable"]),
+        (Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: gib(1)}, gib(15), Verdict.NEAR, ["freeable", "for 60 min"]),
         # 90 MB/s in and 40 MB/s out are 90 of 125 MB/s, not 130: bandwidth is full duplex.
         (Family.NETWORK, {IN: 90e6, OUT: 40e6}, 90e6, Verdict.SLACK, []),
         (Family.NETWORK, {IN: 90e6}, 90e6, Verdict.SLACK, []),

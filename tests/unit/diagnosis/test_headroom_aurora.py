@@ -15,17 +15,13 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.units import gib
 
-PROVISIONED = Instance(
-    db_class="db.r6g.large", engine="aurora-postgresql", storage=Storage(kind="aurora")
-)
+PROVISIONED = Instance(db_class="db.r6g.large", engine="aurora-postgresql", storage=Storage(kind="aurora"))
 NVME = Instance(db_class="db.r6gd.xlarge", engine="aurora-postgresql")
 SERVERLESS = Instance(db_class="db.serverless", engine="aurora-mysql", capacity_acu_max=16.0)
 FREE = Metric.FREE_LOCAL_STORAGE_BYTES
 
 
-def resources(
-    instance: Instance, *values, ceilings: tuple[Ceiling, ...] | None = None
-) -> dict[Family, Resource]:
+def resources(instance: Instance, *values, ceilings: tuple[Ceiling, ...] | None = None) -> dict[Family, Resource]:
     snapshot = builders.snapshot(*values, instance=instance)
     known = ceilings_of(instance, catalog()) if ceilings is None else ceilings
     found = resources_of(snapshot, frame_of(snapshot), known, ())
@@ -68,9 +64,7 @@ def test_other_engines_show_local_storage_where_it_was_measured():
     assert Family.LOCAL_STORAGE in resources(postgres, filled(100, 5))
 
 
-@pytest.mark.parametrize(
-    ("free_gib", "verdict", "peak_gib"), [(4, Verdict.NEAR, 28), (20, Verdict.SLACK, 12)]
-)
+@pytest.mark.parametrize(("free_gib", "verdict", "peak_gib"), [(4, Verdict.NEAR, 28), (20, Verdict.SLACK, 12)])
 def test_local_storage_of_a_documented_size(free_gib, verdict, peak_gib):
     """db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use."""
     local = resources(PROVISIONED, filled(30, free_gib))[Family.LOCAL_STORAGE]
@@ -86,9 +80,7 @@ def test_local_storage_of_unknown_size_may_be_near():
     assert Verdict.NEAR == local.verdict
     assert gib(100) == local.ceiling.value
     assert "lower bound" in local.ceiling.note
-    assert local.note == (
-        "no size is documented for this class: 90 GiB of at least 100 GiB were in use at the peak"
-    )
+    assert local.note == ("no size is documented for this class: 90 GiB of at least 100 GiB were in use at the peak")
 
 
 def test_local_storage_of_unknown_size_is_never_slack():
@@ -131,11 +123,7 @@ def test_local_storage_that_was_not_measured_is_unknown():
     [
         (0.7, Verdict.SLACK, ""),
         (0.9, Verdict.NEAR, ""),
-        (
-            1.0,
-            Verdict.NEAR,
-            "at its largest capacity for 30 min: no CPU and memory left to add",
-        ),
+        (1.0, Verdict.NEAR, "at its largest capacity for 30 min: no CPU and memory left to add"),
     ],
 )
 def test_capacity_is_near_like_cpu(busy, verdict, note):
@@ -150,9 +138,7 @@ def test_capacity_is_near_like_cpu(busy, verdict, note):
 
 def test_serverless_memory_is_that_of_its_largest_capacity():
     """16 units have about 32 GiB; more than that may be reported free, and is no use below zero."""
-    memory = resources(SERVERLESS, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(32.3))})[
-        Family.MEMORY
-    ]
+    memory = resources(SERVERLESS, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(32.3))})[Family.MEMORY]
 
     assert (gib(32), 0.0) == (memory.ceiling.value, memory.peak)
     assert Verdict.SLACK == memory.verdict
@@ -161,17 +147,15 @@ def test_serverless_memory_is_that_of_its_largest_capacity():
 def test_connections_of_aurora_are_judged_by_its_own_default():
     """A db.r6g.large has 1,000 under Aurora MySQL, where MySQL would have 1,365."""
     mysql = Instance(db_class="db.r6g.large", engine="aurora-mysql")
-    connections = resources(mysql, {Metric.CONNECTION_COUNT: np.full(60, 950.0)})[
-        Family.CONNECTIONS
-    ]
+    connections = resources(mysql, {Metric.CONNECTION_COUNT: np.full(60, 950.0)})[Family.CONNECTIONS]
 
     assert (Verdict.NEAR, 1000) == (connections.verdict, connections.ceiling.value)
 
 
 def test_a_ceiling_handed_in_is_used():
     """The documented size may come from anywhere."""
-    local = resources(
-        NVME, filled(100, 10), ceilings=(ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),)
-    )[Family.LOCAL_STORAGE]
+    local = resources(NVME, filled(100, 10), ceilings=(ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),))[
+        Family.LOCAL_STORAGE
+    ]
 
     assert (Verdict.NEAR, gib(990)) == (local.verdict, local.peak)

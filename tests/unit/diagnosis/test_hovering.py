@@ -18,9 +18,7 @@ GP3 = Instance(
     identifier="claims",
     db_class="db.m6g.4xlarge",
     engine="postgres",
-    storage=Storage(
-        kind="gp3", size_gib=2837.0, provisioned_ops_per_s=13_000.0, provisioned_bytes_per_s=LEVEL
-    ),
+    storage=Storage(kind="gp3", size_gib=2837.0, provisioned_ops_per_s=13_000.0, provisioned_bytes_per_s=LEVEL),
 )
 
 
@@ -46,9 +44,7 @@ def test_minutes_within_the_spread_of_a_ceiling_belong_to_it():
     ("rate_sd", "waiting_sd", "is_known"),
     [(0.007, 0.07, False), (0.001, 0.07, True), (0.007, 0.3, True), (0.05, 0.3, True)],
 )
-def test_waiting_that_hardly_varies_cannot_show_that_the_rate_moves_along(
-    rate_sd, waiting_sd, is_known
-):
+def test_waiting_that_hardly_varies_cannot_show_that_the_rate_moves_along(rate_sd, waiting_sd, is_known):
     """An enforced rate jitters by 0.6 %: with waiting that varies by 7 % that looks as if both changed together."""
     rng = np.random.default_rng(2)
     distance, excess = rng.normal(0, rate_sd, 200), 2 + rng.normal(0, waiting_sd, 200)

@@ -20,9 +20,7 @@ R6G = Instance(
     identifier="ledger",
     db_class="db.r6g.4xlarge",
     engine="postgres",
-    storage=Storage(
-        kind="gp3", size_gib=364.0, provisioned_ops_per_s=3000.0, provisioned_bytes_per_s=GP3_FLOOR
-    ),
+    storage=Storage(kind="gp3", size_gib=364.0, provisioned_ops_per_s=3000.0, provisioned_bytes_per_s=GP3_FLOOR),
 )
 
 
@@ -37,9 +35,7 @@ def day(limit: float, *, step: float, low: float = 0.9, night: float = 0.2) -> d
     rng = np.random.default_rng(5)
     share = np.concatenate((np.full(8 * HOUR, night), np.full(16 * HOUR, low + 0.12)))
     share = np.tile(share, 2) * builders.wander(rng, 48 * HOUR, 0.05, memory=0.9)
-    return builders.held_at(
-        limit * share, limit, rng=rng, size_bytes=64 * KIB, waiting=step, jitter=0.0015
-    )
+    return builders.held_at(limit * share, limit, rng=rng, size_bytes=64 * KIB, waiting=step, jitter=0.0015)
 
 
 def held_h(values: dict, level: float, instance: Instance = R6G) -> float:

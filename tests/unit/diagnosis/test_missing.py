@@ -205,12 +205,7 @@ def test_requests_under_way_are_no_queue_where_limits_or_light_load_are_known():
 
 
 @pytest.mark.parametrize(
-    ("spread", "latency_s", "is_open"),
-    [
-        (0.002, 0.004, True),
-        (0.002, 0.001, False),
-        (0.1, 0.004, False),
-    ],
+    ("spread", "latency_s", "is_open"), [(0.002, 0.004, True), (0.002, 0.001, False), (0.1, 0.004, False)]
 )
 def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, latency_s, is_open):
     """

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Forecast, Missing, Verdict
-from plimsoll.model.overview import (
-    BoundTime,
-    NearestResource,
-    OverviewRow,
-    RemainingAmount,
-    UnreadInstance,
-)
+from plimsoll.model.overview import BoundTime, NearestResource, OverviewRow, RemainingAmount, UnreadInstance
 from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
 from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, WINDOW, fleet, row
 from unit.reports.fixture_parts import (
@@ -144,9 +138,7 @@ def test_where_a_ceiling_bound_no_other_resource_is_nearest():
 def test_the_nearest_is_one_that_is_near_before_one_with_a_larger_share():
     """A verdict of near weighs more than a ratio: what is near was near for more than a moment."""
     at_once = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 1.0, 0.3, 0.2, 1.0)
-    close = resource(
-        Family.VOLUME_IOPS, Verdict.NEAR, "volume IOPS", VOLUME_IOPS, 27_000.0, 26_000.0, 9e3, 90.0
-    )
+    close = resource(Family.VOLUME_IOPS, Verdict.NEAR, "volume IOPS", VOLUME_IOPS, 27_000.0, 26_000.0, 9e3, 90.0)
     found = row_of(quiet, resources=(at_once, close)).nearest
 
     assert ("volume IOPS", Verdict.NEAR) == (found.name, found.verdict)
@@ -186,9 +178,7 @@ def test_the_lowest_balance_is_reported_and_space_apart_from_it():
     )
     still = row_of(forecasts=(forecast(Family.STORAGE_SPACE, 0.5, None),))
 
-    assert (
-        RemainingAmount(family=Family.VOLUME_IOPS, ratio=0.2, empty_in_s=None) == found.credits_left
-    )
+    assert RemainingAmount(family=Family.VOLUME_IOPS, ratio=0.2, empty_in_s=None) == found.credits_left
     assert (Family.LOCAL_STORAGE, 7200.0) == (found.space_left.family, found.space_left.empty_in_s)
     assert (None, None) == (still.credits_left, still.space_left)
 
@@ -227,8 +217,7 @@ def test_samples_that_end_early_say_nothing_of_now():
     """Bound at the end of its own samples is not bound now, when those end an hour before the others."""
     old = held_until(END_S)
     fresh, late = (
-        overview_of([old], (), window_s=(START_S, END_S + more_s), source="x").rows[0]
-        for more_s in (900, 901)
+        overview_of([old], (), window_s=(START_S, END_S + more_s), source="x").rows[0] for more_s in (900, 901)
     )
 
     assert (old.now, False) == (fresh.now, fresh.ends_early)
@@ -250,8 +239,7 @@ def test_the_order_is_that_of_urgency():
     """Bound now, bound for longer, near, unknown, unread, slack."""
     overview = fleet()
     names = [
-        item.identifier if isinstance(item, UnreadInstance) else item.instance.identifier
-        for item in overview.ranked
+        item.identifier if isinstance(item, UnreadInstance) else item.instance.identifier for item in overview.ranked
     ]
 
     assert names[:10] == [
@@ -265,9 +253,7 @@ def test_the_order_is_that_of_urgency():
 
 def test_bound_now_goes_before_bound_longer():
     """A short stretch at the end is more urgent than a long one in the morning."""
-    longer, now = (
-        changed(PRESSED[0], instance=changed(PRESSED[0].instance, identifier=n)) for n in "ab"
-    )
+    longer, now = (changed(PRESSED[0], instance=changed(PRESSED[0].instance, identifier=n)) for n in "ab")
     longer = changed(longer, now=None)
     now = changed(now, binding=changed(now.binding, seconds=60.0))
 
@@ -286,9 +272,7 @@ def test_the_window_is_what_the_rows_cover_where_none_was_asked_for():
     early = row("a", window_s=(WINDOW[0] - 600, WINDOW[1] - 600))
     empty = row("c", Verdict.UNKNOWN, window_s=(0, 0))
 
-    assert (WINDOW[0] - 600, WINDOW[1]) == fleet(
-        (early, row("b"), empty), (), window_s=None
-    ).window_s
+    assert (WINDOW[0] - 600, WINDOW[1]) == fleet((early, row("b"), empty), (), window_s=None).window_s
     assert (0, 0) == fleet((), (), window_s=None).window_s
 
 
@@ -336,9 +320,7 @@ unread = st.builds(
 
 
 @settings(deadline=None)
-@given(
-    st.lists(rows(), max_size=12), st.lists(unread, max_size=5), st.randoms(use_true_random=False)
-)
+@given(st.lists(rows(), max_size=12), st.lists(unread, max_size=5), st.randoms(use_true_random=False))
 def test_the_rank_does_not_depend_on_the_order_of_arrival(found, lost, dice):
     """However instances come, the table is the same, and nobody is lost."""
     mixed = (dice.sample(found, len(found)), dice.sample(lost, len(lost)))

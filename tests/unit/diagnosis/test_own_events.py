@@ -30,8 +30,7 @@ def snapshot(*, gap: slice | None = None) -> Snapshot:
         Metric.WRITE_OPS_PER_S: OPS,
     }
     series = {
-        m: Series(metric=m, step_s=60, time_s=time_s[kept], value=np.full(int(kept.sum()), v))
-        for m, v in rates.items()
+        m: Series(metric=m, step_s=60, time_s=time_s[kept], value=np.full(int(kept.sum()), v)) for m, v in rates.items()
     }
     return Snapshot(instance=CASES["pressed"]()[0].instance, series=series, source="made up")
 
@@ -43,9 +42,7 @@ def diagnosis(*bound: tuple[int, int]):
     return replace(
         made,
         window_s=(START_S, END_S),
-        intervals=tuple(
-            replace(one, start_s=START_S + 60 * a, end_s=START_S + 60 * b) for a, b in bound
-        ),
+        intervals=tuple(replace(one, start_s=START_S + 60 * a, end_s=START_S + 60 * b) for a, b in bound),
     )
 
 
@@ -92,9 +89,7 @@ def test_events_that_overlap_share_nothing_and_name_each_other():
 
 def test_time_at_a_ceiling_is_counted_with_and_without_each_name():
     """Runs of one name that overlap count their time once; the rest is what remains without them."""
-    found = judged(
-        event("a", 0, 10), event("a", 5, 15), event("b", 30, 40), bound=((8, 20), (35, 37))
-    )
+    found = judged(event("a", 0, 10), event("a", 5, 15), event("b", 30, 40), bound=((8, 20), (35, 37)))
     names = {n.name: n for n in found.names}
 
     assert [2 * 60, 7 * 60, 2 * 60] == [e.ceiling_s for e in found.events]

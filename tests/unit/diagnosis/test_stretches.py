@@ -28,18 +28,11 @@ def test_the_longest_stretch_at_a_ceiling_is_compared_with_the_longest_without()
     one = made.intervals[0]
     spans = ((100, 200), (150, 400), (500, 550))
     diagnosis = replace(
-        made,
-        window_s=(0, 1000),
-        intervals=tuple(replace(one, start_s=a, end_s=b) for a, b in spans),
-        waiting=(),
+        made, window_s=(0, 1000), intervals=tuple(replace(one, start_s=a, end_s=b) for a, b in spans), waiting=()
     )
     found = stretches_of(diagnosis)
 
-    assert (StretchKind.CEILING, (100, 400), (550, 1000)) == (
-        found.why,
-        found.during,
-        found.outside,
-    )
+    assert (StretchKind.CEILING, (100, 400), (550, 1000)) == (found.why, found.during, found.outside)
     whole = replace(diagnosis, intervals=(replace(one, start_s=0, end_s=1000),))
     found = stretches_of(whole)
     assert found.outside is None

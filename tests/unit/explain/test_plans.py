@@ -123,15 +123,9 @@ def test_more_reads_at_a_much_lower_speed_are_the_storage():
 
 def test_a_different_plan_is_shown_line_by_line():
     """Lines of both plans, of the first and of the second are marked."""
-    index = scan(
-        label="Index Scan",
-        index="orders_customer_idx",
-        details=("Index Cond: (customer = 7)",),
-    )
+    index = scan(label="Index Scan", index="orders_customer_idx", details=("Index Cond: (customer = 7)",))
     above = Node(label="Limit", rows=100.0, loops=1.0, seconds=0.1, blocks=index.blocks)
-    pair = compare_pair(
-        capture(replace(above, children=(scan(),))), capture(replace(above, children=(index,)))
-    )
+    pair = compare_pair(capture(replace(above, children=(scan(),))), capture(replace(above, children=(index,))))
 
     assert PairOutcome.PLAN is pair.outcome
     assert [
@@ -170,9 +164,7 @@ def test_more_blocks_for_the_same_rows_are_bloat():
 def test_temporary_files_are_other_blocks():
     """A sort that no longer fits its memory is reported with the changed setting."""
     spilled = Blocks(hit=200, read=800, temp_read=500, temp_written=500, read_s=0.1, write_s=0.1)
-    pair = compare_pair(
-        capture(settings={"work_mem": "64MB"}), capture(scan(blocks=spilled), settings={})
-    )
+    pair = compare_pair(capture(settings={"work_mem": "64MB"}), capture(scan(blocks=spilled), settings={}))
 
     assert PairOutcome.BLOCKS is pair.outcome
     assert "500" in pair.title
@@ -216,9 +208,7 @@ def test_statements_are_paired_by_what_they_do():
     """Literals, case and white space are ignored; counters pair with counters; unpaired ones are named."""
     like = capture(statement="SELECT *\nFROM orders WHERE customer = $1;")
     alone = capture(statement="select 1 from customers")
-    comparison = plans.compare(
-        file(capture(), alone, counted()), file(like, counted()), names=("a", "b")
-    )
+    comparison = plans.compare(file(capture(), alone, counted()), file(like, counted()), names=("a", "b"))
 
     assert 2 == len(comparison.pairs)
     assert ("select 1 from customers",) == comparison.only_first
@@ -229,9 +219,7 @@ def test_a_plan_without_its_statement_pairs_with_the_only_one():
     """A plan of EXPLAIN has no statement; with several on the other side it stays unpaired."""
     unnamed = file(capture(statement=""))
     one = plans.compare(file(capture()), unnamed, names=("a", "b"))
-    several = plans.compare(
-        file(capture(), capture(statement="select 2 from t")), unnamed, names=("a", "b")
-    )
+    several = plans.compare(file(capture(), capture(statement="select 2 from t")), unnamed, names=("a", "b"))
 
     assert 1 == len(one.pairs)
     assert () == several.pairs
@@ -252,8 +240,7 @@ def test_the_median_of_the_heaviest_plan_is_compared():
 
 
 @pytest.mark.parametrize(
-    ("second", "status"),
-    [((capture(),), 0), ((slow(0.01),), 1), ((replace(capture(), was_run=False),), 2), ((), 2)],
+    ("second", "status"), [((capture(),), 0), ((slow(0.01),), 1), ((replace(capture(), was_run=False),), 2), ((), 2)]
 )
 def test_the_exit_status_is_same_different_or_unknown(second, status):
     """The status is 0, 1 or 2; without a pair it is unknown."""
@@ -274,9 +261,7 @@ def test_counters_decide_for_a_statement_that_was_only_planned():
 def test_uncaptured_statements_and_simulated_files_are_noted():
     """The notes say it, with the file's name."""
     comparison = plans.compare(
-        file(capture(), is_simulated=True, note="Made up."),
-        file(capture(), server_version="18.1"),
-        names=("a", "b"),
+        file(capture(), is_simulated=True, note="Made up."), file(capture(), server_version="18.1"), names=("a", "b")
     )
 
     assert ("'a' is simulated. Made up.",) == comparison.notes

@@ -36,12 +36,7 @@ SURE = {"option": "x", "option_usd_per_day_more": Decimal(3)}
         # Without any price an amount is unknown and not zero.
         (
             [fleets.row("a", usd_per_day=None), fleets.row("b", usd_per_day=None)],
-            {
-                "priced_count": 0,
-                "usd_per_day": None,
-                "change_usd_per_day_more": None,
-                "saving_usd_per_day_most": None,
-            },
+            {"priced_count": 0, "usd_per_day": None, "change_usd_per_day_more": None, "saving_usd_per_day_most": None},
         ),
         # A saving without a chance makes the likely sum unknown.
         (
@@ -53,11 +48,7 @@ SURE = {"option": "x", "option_usd_per_day_more": Decimal(3)}
         # Changes count where a limit was reached only.
         (
             [fleets.bound("a", 0.5), fleets.row("b", **SURE)],
-            {
-                "change_count": 1,
-                "change_unpriced_count": 0,
-                "change_usd_per_day_more": Decimal("3.82"),
-            },
+            {"change_count": 1, "change_unpriced_count": 0, "change_usd_per_day_more": Decimal("3.82")},
         ),
     ],
     ids=["all", "no price", "no chance", "dearer", "changes"],

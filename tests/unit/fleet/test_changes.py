@@ -36,11 +36,7 @@ CALM, UNKNOWN = fleets.row("a"), fleets.row("a", "unknown")
         (CALM, fleets.row("a", db_class=None), []),
         (UNKNOWN, fleets.row("a", db_class="db.m6g.xlarge"), [Kind.CLASS_CHANGED]),
         # A change of class and of the verdict are two; instances of the same name elsewhere are others.
-        (
-            fleets.bound("a", 0.3),
-            fleets.row("a", db_class="db.r6g.large"),
-            [Kind.LEFT, Kind.CLASS_CHANGED],
-        ),
+        (fleets.bound("a", 0.3), fleets.row("a", db_class="db.r6g.large"), [Kind.LEFT, Kind.CLASS_CHANGED]),
         (CALM, fleets.row("a", region="eu-west-1"), [Kind.APPEARED, Kind.GONE]),
     ],
 )

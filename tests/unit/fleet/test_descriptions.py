@@ -11,8 +11,7 @@ EMPTY = pl.DataFrame(DESCRIBED.empty_table())
 def described(*rows: tuple[str, str, str, int, str]) -> pl.DataFrame:
     names = ("account", "region", "instance", "valid_from_s", "db_class")
     return pl.DataFrame(
-        [dict.fromkeys(DESCRIBED.names) | dict(zip(names, row, strict=True)) for row in rows],
-        schema=EMPTY.schema,
+        [dict.fromkeys(DESCRIBED.names) | dict(zip(names, row, strict=True)) for row in rows], schema=EMPTY.schema
     )
 
 

@@ -41,10 +41,7 @@ def same(lake: Lake) -> bool:
 
 
 def minutes(first: int, count: int, mean: float = 100.0, instance: str = "orders") -> list[dict]:
-    return [
-        record("ReadIOPS", minute, mean + minute, instance)
-        for minute in range(first, first + count)
-    ]
+    return [record("ReadIOPS", minute, mean + minute, instance) for minute in range(first, first + count)]
 
 
 def test_the_table_has_the_points_of_the_lake(tmp_path: Path):

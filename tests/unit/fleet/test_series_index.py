@@ -37,14 +37,10 @@ points = st.lists(
     max_size=60,
 )
 regular = st.tuples(
-    st.integers(0, len(KEYS) - 1),
-    st.integers(0, 20),
-    st.integers(1, 20),
-    st.sampled_from([60, 300]),
+    st.integers(0, len(KEYS) - 1), st.integers(0, 20), st.integers(1, 20), st.sampled_from([60, 300])
 ).map(
     lambda some: [
-        (some[0], 86_400 * 20_000 - 1_200 + 60 * some[1] + some[3] * n, float(n), 60.0)
-        for n in range(some[2])
+        (some[0], 86_400 * 20_000 - 1_200 + 60 * some[1] + some[3] * n, float(n), 60.0) for n in range(some[2])
     ]
 )
 
@@ -84,9 +80,7 @@ def read(
     window_s=st.sampled_from([None, (86_400 * 20_000 - 300, 86_400 * 20_000 + 300)]),
 )
 def test_an_instance_has_the_points_that_count(
-    commits: list[list[Point]],
-    window_s: tuple[int, int] | None,
-    tmp_path_factory: pytest.TempPathFactory,
+    commits: list[list[Point]], window_s: tuple[int, int] | None, tmp_path_factory: pytest.TempPathFactory
 ):
     """Late points, points that come again, and files that become one: of equal points the last one counts."""
     lake = Lake(LakePlace(str(tmp_path_factory.mktemp("lake"))))
@@ -126,9 +120,7 @@ def test_only_the_sums_of_regular_series_are_read(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(pq.ParquetFile, "read", noting)
     add_file(points_file(part(REGULAR)), {})
-    add_file(
-        points_file(part([*REGULAR, (1, 0, 1.0, 60.0), (1, 90, 1.0, 60.0), (1, 120, 1.0, 3.0)])), {}
-    )
+    add_file(points_file(part([*REGULAR, (1, 0, 1.0, 60.0), (1, 90, 1.0, 60.0), (1, 120, 1.0, 3.0)])), {})
 
     assert [["sum"], ["sum", "time_s", "count"]] == asked
 
@@ -150,17 +142,13 @@ def test_an_index_that_does_not_fit_its_rows_is_not_used():
     shorter = io.BytesIO()
     with pq.ParquetWriter(shorter, table.schema) as writer:
         writer.write_table(table.slice(1))
-        writer.add_key_value_metadata(
-            {name.decode(): text.decode() for name, text in metadata.items()}
-        )
+        writer.add_key_value_metadata({name.decode(): text.decode() for name, text in metadata.items()})
     shorter.seek(0)
 
     assert not add_file(shorter, {})
 
 
-def test_a_lake_of_files_without_an_index_has_the_same_points(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_lake_of_files_without_an_index_has_the_same_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lake = Lake(LakePlace(str(tmp_path)))
     manifest = lake.commit(Manifest(bucket_count=1), columns(REGULAR), NOTHING, {"1": "1"})
     indexed = read(lake, manifest, None)
@@ -190,9 +178,7 @@ def test_an_instance_without_points_in_the_window_has_no_table():
 def test_a_table_has_a_chunk_for_each_metric_and_equal_times_once():
     """Whoever judges it needs not look where a metric ends, nor compare times."""
     found: dict = {}
-    add_table(
-        part([*REGULAR, *((1, time_s, total, 60.0) for _, time_s, total, _ in REGULAR)]), found
-    )
+    add_table(part([*REGULAR, *((1, time_s, total, 60.0) for _, time_s, total, _ in REGULAR)]), found)
     table = points_of(KEYS[0][:3], found[KEYS[0][:3]], None)
     assert table is not None
     times = table.column("time_s").chunks
@@ -208,9 +194,7 @@ points_and_blocks = st.lists(st.one_of(points, regular), min_size=1, max_size=4)
 @given(commits=points_and_blocks)
 def test_points_by_metric_do_not_depend_on_the_shape_of_the_table(commits: list[list[Point]]):
     """A chunk for each metric, one chunk of dictionaries, plain texts and another order: the same points."""
-    rows = [
-        (key[0], key[1], *row) for key, row in sorted(truth(commits).items()) if key[0] in (0, 1)
-    ]
+    rows = [(key[0], key[1], *row) for key, row in sorted(truth(commits).items()) if key[0] in (0, 1)]
     if not rows:
         return
     found: dict = {}
@@ -251,7 +235,4 @@ def test_a_file_keeps_values_to_the_last_bit_and_splits_them_into_streams():
     content.seek(0)
 
     assert all("BYTE_STREAM_SPLIT" in encodings[name] for name in ("sum", "min", "max"))
-    assert (
-        rows.column("sum").to_numpy().tobytes()
-        == pl.read_parquet(content)["sum"].to_numpy().tobytes()
-    )
+    assert rows.column("sum").to_numpy().tobytes() == pl.read_parquet(content)["sum"].to_numpy().tobytes()

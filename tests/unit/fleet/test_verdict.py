@@ -97,9 +97,7 @@ def test_a_zero_below_zero_is_a_zero():
     sums = [-0.0, *points.column("sum").to_pylist()[1:]]
     zeros = [0.0, *sums[1:]]
     place = points.schema.get_field_index("sum")
-    below, plain = (
-        verdict(points.set_column(place, "sum", pa.array(one)), described) for one in (sums, zeros)
-    )
+    below, plain = (verdict(points.set_column(place, "sum", pa.array(one)), described) for one in (sums, zeros))
 
     assert "error" != plain.column("verdict")[0].as_py()
     assert bytes_of(plain) == bytes_of(below)
@@ -127,10 +125,7 @@ def test_points_before_a_change_of_class_are_left_out():
     times = points.column("time_s").to_pylist()
     middle_s = (min(times) + max(times)) // 2
     smaller = before["described"].replace("db.r5.2xlarge", "db.r5.xlarge")
-    both = [
-        before | {"described": smaller, "valid_to_s": middle_s},
-        before | {"valid_from_s": middle_s},
-    ]
+    both = [before | {"described": smaller, "valid_to_s": middle_s}, before | {"valid_from_s": middle_s}]
     snapshot = snapshot_of(points, pa.Table.from_pylist(both, schema=DESCRIBED))
 
     assert "db.r5.2xlarge" == snapshot.instance.db_class
@@ -206,11 +201,7 @@ def test_the_cheaper_setup_has_the_largest_likely_saving():
     )
     row = row_of_plan(plans.quiet(options=options))
 
-    assert ("-4", Decimal(-4), 0.9) == (
-        row["cheaper"],
-        row["cheaper_usd_per_day_more"],
-        row["cheaper_chance"],
-    )
+    assert ("-4", Decimal(-4), 0.9) == (row["cheaper"], row["cheaper_usd_per_day_more"], row["cheaper_chance"])
 
 
 def test_where_a_limit_binds_a_setup_that_costs_less_is_a_step_and_no_saving():

@@ -9,8 +9,7 @@ from plimsoll.gate.block import IMAGE, make_image
 
 
 @pytest.mark.attack(
-    "A link is at the path where root creates the image of a gate",
-    "refused, status 2; nothing is written",
+    "A link is at the path where root creates the image of a gate", "refused, status 2; nothing is written"
 )
 def test_an_image_that_is_a_link_is_refused(tmp_path: Path):
     """Root would mount and write the target of the link."""

@@ -46,9 +46,7 @@ def test_a_group_has_the_quota_and_the_memory_of_the_class(root: Path):
     ],
     ids=["no cgroup v2", "controllers elsewhere", "not delegated", "too little memory"],
 )
-def test_what_this_machine_cannot_give_is_refused_with_the_reason(
-    root: Path, file: str, text: str, expected: str
-):
+def test_what_this_machine_cannot_give_is_refused_with_the_reason(root: Path, file: str, text: str, expected: str):
     """Nothing is created; the error has the cause, the hint a way out."""
     (root / file).write_text(text)
 

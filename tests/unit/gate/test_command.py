@@ -13,8 +13,7 @@ from plimsoll.gate.command import ChildCommand
 def test_a_command_runs_with_its_variables_and_returns_its_status():
     """Variables are added to ours; the exit status is the command's."""
     command = ChildCommand(
-        ["sh", "-c", 'test "$PLIMSOLL_LAB" = yes && test -n "$PATH" && exit 7'],
-        environment={"PLIMSOLL_LAB": "yes"},
+        ["sh", "-c", 'test "$PLIMSOLL_LAB" = yes && test -n "$PATH" && exit 7'], environment={"PLIMSOLL_LAB": "yes"}
     )
     command.start()
 
@@ -37,9 +36,7 @@ def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
     program = tmp_path / "plimsoll-lab-program"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    command = ChildCommand(
-        [program.name], environment={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    )
+    command = ChildCommand([program.name], environment={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
     command.start()
 
     assert 3 == command.wait()

@@ -22,9 +22,7 @@ from plimsoll.gate.config import (
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
 
-T3 = Instance(
-    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 R5 = Instance(db_class="db.r5.2xlarge", engine="postgres")
 
 
@@ -72,9 +70,7 @@ def test_the_document_has_the_names_that_the_daemon_knows():
     )
 
 
-@pytest.mark.parametrize(
-    ("scale", "turn_bytes"), [(1.0, 262_144), (10.0, 26_214.4), (1000.0, 4096)]
-)
+@pytest.mark.parametrize(("scale", "turn_bytes"), [(1.0, 262_144), (10.0, 26_214.4), (1000.0, 4096)])
 def test_a_turn_is_scaled_with_the_rates(scale, turn_bytes):
     """So that it takes as long as at the whole rate; never less than a page."""
     report = config(GateSetup(instance=T3, scale=scale))
@@ -85,9 +81,7 @@ def test_a_turn_is_scaled_with_the_rates(scale, turn_bytes):
 def test_a_block_image_has_its_size():
     """In block mode the daemon serves one file, and needs its size."""
     paths = {name: Path(f"/{name}") for name in ("backing", "mount", "socket", "record")}
-    configured = config_of(
-        GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30
-    )
+    configured = config_of(GateSetup(instance=T3, mode="block"), catalog(), **paths, image_bytes=2**30)
 
     assert ("block-image", 2**30) == (configured["mode"], configured["image_bytes"])
 
@@ -99,12 +93,8 @@ def test_the_base_latency_is_that_of_the_storage_type(kind: str):
     given = Latency(read_s=0.01, write_s=0.02)
     usual = BASE_LATENCIES[kind]
 
-    assert {"read": usual.read_s, "write": usual.write_s} == config(GateSetup(instance=bought))[
-        "latency_s"
-    ]
-    assert {"read": 0.01, "write": 0.02} == config(GateSetup(instance=bought, latency=given))[
-        "latency_s"
-    ]
+    assert {"read": usual.read_s, "write": usual.write_s} == config(GateSetup(instance=bought))["latency_s"]
+    assert {"read": 0.01, "write": 0.02} == config(GateSetup(instance=bought, latency=given))["latency_s"]
     assert config(GateSetup(instance=R5))["latency_s"]["read"] > 0
 
 
@@ -145,10 +135,7 @@ def test_legacy_limits_that_nobody_knows_are_an_error():
         (GateSetup(instance=T3, clock=float("nan")), "a credit clock of nan"),
         (GateSetup(instance=T3, credits=1.1), "a starting balance of 1.1"),
         (GateSetup(instance=T3, memory_bytes=1000), "a page cache of 1,000 bytes"),
-        (
-            GateSetup(instance=T3, latency=Latency(read_s=-1, write_s=0)),
-            "a base latency of -1000 ms",
-        ),
+        (GateSetup(instance=T3, latency=Latency(read_s=-1, write_s=0)), "a base latency of -1000 ms"),
         (GateSetup(instance=Instance()), "there is nothing to emulate"),
         (
             GateSetup(instance=Instance(db_class="db.r5.large", engine="aurora-mysql")),
@@ -188,9 +175,7 @@ OWN = b"""{"chain": [
 def test_limits_of_a_file_take_the_place_of_class_and_storage():
     """Rates, capacities and latencies are those of the file; a stage without burst is fixed."""
     own = parse_limits(OWN, "disk.json")
-    setup = GateSetup(
-        instance=Instance(), stages=own.stages, latency=own.latency, limits_name="disk.json"
-    )
+    setup = GateSetup(instance=Instance(), stages=own.stages, latency=own.latency, limits_name="disk.json")
     configured = config(setup)
 
     assert "limits of disk.json" == setup.name
@@ -212,16 +197,8 @@ def test_limits_of_a_file_take_the_place_of_class_and_storage():
         ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 1, "brust": 2}]}', "brust"),
         ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 0}]}', "a rate of 0"),
         ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 2, "burst": 1}]}', "below its"),
-        (
-            '{"chain": [{"name": "a", "counts": "bytes", "baseline": 2, "capacity": -1}]}',
-            "a capacity of -1",
-        ),
-        (
-            '{"chain": ['
-            + ", ".join(['{"name": "a", "counts": "bytes", "baseline": 1}'] * 2)
-            + "]}",
-            "share a name",
-        ),
+        ('{"chain": [{"name": "a", "counts": "bytes", "baseline": 2, "capacity": -1}]}', "a capacity of -1"),
+        ('{"chain": [' + ", ".join(['{"name": "a", "counts": "bytes", "baseline": 1}'] * 2) + "]}", "share a name"),
     ],
 )
 def test_limits_that_cannot_be_name_the_place(text: str, expected: str):

@@ -27,9 +27,7 @@ from plimsoll.model.snapshot import EventKind
 from unit.gate import gate_double
 from unit.gate.gate_lines import lines
 
-T3 = Instance(
-    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 AT_60 = GateSetup(instance=T3, clock=60.0, credits=0.5)
 
 Make = Callable[..., Gate]
@@ -84,9 +82,7 @@ def test_a_gate_is_there_for_the_block_and_gone_after(make: Make):
     assert not gate.is_running
     assert gate.backing.is_dir()
     assert gate.record_path.exists()
-    assert (60.0, str(gate.backing), str(gate.mount)) == tuple(
-        report[key] for key in ("clock", "backing", "mount")
-    )
+    assert (60.0, str(gate.backing), str(gate.mount)) == tuple(report[key] for key in ("clock", "backing", "mount"))
     assert "instance_ebs_throughput" == report["chain"][0]["name"]
     assert 1 == len(gate.lines())
     assert [86.875e6] == pytest.approx(gate.snapshot().series[Metric.READ_BYTES_PER_S].value)
@@ -200,9 +196,7 @@ def test_credits_are_granted_and_drained(make: Make):
         (Family.VOLUME_IOPS, 1.5, "a balance of 1.5 is not possible"),
     ],
 )
-def test_credits_that_do_not_exist_are_refused(
-    make: Make, family: Family, ratio: float, expected: str
-):
+def test_credits_that_do_not_exist_are_refused(make: Make, family: Family, ratio: float, expected: str):
     """The hint names the stages that have some."""
     with make() as gate, pytest.raises(UsageError) as raised:
         gate.set_balance(family, ratio)
@@ -318,9 +312,7 @@ def test_with_several_gates_one_must_be_chosen(make: Make, tmp_path: Path):
     assert str(other.socket_path) in raised.value.hint
 
 
-def test_what_a_killed_gate_left_is_cleared_at_the_next_start(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_a_killed_gate_left_is_cleared_at_the_next_start(make: Make, monkeypatch: pytest.MonkeyPatch):
     """A folder whose gate and owner are gone goes; one whose owner lives, or whose gate answers, stays."""
     gate = make()
     with gate:
@@ -339,9 +331,7 @@ def test_what_a_killed_gate_left_is_cleared_at_the_next_start(
 
 def test_limits_of_a_file_give_way_to_a_class(make: Make):
     """A gate that was started with a chain of its own can become an instance."""
-    own = parse_limits(
-        b'{"chain": [{"name": "mine", "counts": "bytes", "baseline": 1e6}]}', "disk.json"
-    )
+    own = parse_limits(b'{"chain": [{"name": "mine", "counts": "bytes", "baseline": 1e6}]}', "disk.json")
     setup = GateSetup(instance=Instance(), stages=own.stages, limits_name="disk.json")
     with make(setup) as gate:
         gate.change(T3)
@@ -358,10 +348,7 @@ def test_the_last_minutes_cost_no_more_in_a_long_record(make: Make):
     with gate.record_path.open("wb") as file:
         for record_line in lines(3600, balance={"instance_ebs_throughput": 0.5}):
             file.write(msgspec.json.encode(record_line) + b"\n")
-    whole, last = (
-        snapshot.series[Metric.READ_BYTES_PER_S]
-        for snapshot in (gate.snapshot(), gate.last_minutes())
-    )
+    whole, last = (snapshot.series[Metric.READ_BYTES_PER_S] for snapshot in (gate.snapshot(), gate.last_minutes()))
 
     assert 3600 == whole.value.size
     assert 100 < last.value.size < 1200

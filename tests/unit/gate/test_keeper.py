@@ -45,10 +45,7 @@ def start(place: Path):
 
     def call(code: str = DAEMON) -> tuple[subprocess.Popen, int]:
         keeper = subprocess.Popen(
-            [sys.executable, "-I", gate_keeper.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-I", gate_keeper.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         keepers.append(keeper)
         job = {

@@ -95,9 +95,7 @@ def test_a_device_that_may_not_be_opened_is_access_denied(device: Path):
         gate_place.check_machine(platform="linux", is_root=True)
 
 
-def test_a_missing_daemon_says_where_it_was_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_missing_daemon_says_where_it_was_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Next to Python, in a checkout, in PATH; the hint builds it."""
     monkeypatch.setattr(gate_place, "_checkout", lambda: [tmp_path])
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))

@@ -10,14 +10,7 @@ from msgspec.structs import replace
 
 from plimsoll.errors import DataError
 from plimsoll.gate.config import GateSetup
-from plimsoll.gate.record import (
-    LATE_RATIO_MAX,
-    Bound,
-    GateChange,
-    encode_truth,
-    snapshot_of,
-    truth_of,
-)
+from plimsoll.gate.record import LATE_RATIO_MAX, Bound, GateChange, encode_truth, snapshot_of, truth_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -25,9 +18,7 @@ from plimsoll.model.snapshot import EventKind
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from unit.gate.gate_lines import START_S, held, line, lines
 
-T3 = Instance(
-    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 AT_60 = GateSetup(instance=T3, clock=60.0)
 SIZE = 131_072
 
@@ -67,15 +58,10 @@ def test_what_is_finer_than_a_minute_has_a_step_that_divides_it(clock: float, st
 
 def test_balances_are_those_at_the_end_of_the_minute():
     """A balance that falls is shown as low as it is at the end; stages without credits have none."""
-    falling = [
-        line(i, balance={"instance_ebs_throughput": 0.9 - 0.1 * i, "volume_throughput": None})
-        for i in range(4)
-    ]
+    falling = [line(i, balance={"instance_ebs_throughput": 0.9 - 0.1 * i, "volume_throughput": None}) for i in range(4)]
     snapshot = snapshot_of(falling, AT_60)
 
-    assert [0.9, 0.8, 0.7, 0.6] == pytest.approx(
-        snapshot.series[Metric.BYTE_BALANCE_RATIO].value.tolist()
-    )
+    assert [0.9, 0.8, 0.7, 0.6] == pytest.approx(snapshot.series[Metric.BYTE_BALANCE_RATIO].value.tolist())
     assert Metric.IO_BALANCE_RATIO not in snapshot.series
     assert Metric.VOLUME_BALANCE_RATIO not in snapshot.series
 
@@ -153,10 +139,7 @@ def test_changes_are_on_the_credit_clock():
     bigger = replace(T3, db_class="db.t3.2xlarge")
     changes = (
         GateChange(
-            t=START_S + 10,
-            text="class db.t3.xlarge → db.t3.2xlarge",
-            kind=EventKind.CLASS_CHANGE,
-            instance=bigger,
+            t=START_S + 10, text="class db.t3.xlarge → db.t3.2xlarge", kind=EventKind.CLASS_CHANGE, instance=bigger
         ),
         GateChange(t=START_S + 12.5, text="balance of instance ebs throughput set to 0 %"),
     )
@@ -167,11 +150,7 @@ def test_changes_are_on_the_credit_clock():
     assert bigger == snapshot.instance
 
 
-@given(
-    st.lists(st.floats(0.05, 1.5), min_size=1, max_size=60),
-    st.floats(1, 600),
-    st.floats(0, 59),
-)
+@given(st.lists(st.floats(0.05, 1.5), min_size=1, max_size=60), st.floats(1, 600), st.floats(0, 59))
 def test_no_byte_is_lost_or_counted_twice(lengths: list[float], clock: float, offset: float):
     """However long the lines are and wherever minutes begin, the samples have the same totals."""
     starts = np.concatenate(([0.0], np.cumsum(lengths)))
@@ -194,9 +173,7 @@ def test_rates_that_change_are_shared_out_by_time(rates: list[float]):
     snapshot = snapshot_of(record, replace(AT_60, clock=6.0))
     expected = np.array(rates * 10).reshape(-1, 10).mean(axis=1)
 
-    np.testing.assert_allclose(
-        snapshot.series[Metric.READ_BYTES_PER_S].value, expected, rtol=1e-6, atol=10
-    )
+    np.testing.assert_allclose(snapshot.series[Metric.READ_BYTES_PER_S].value, expected, rtol=1e-6, atol=10)
 
 
 def test_the_truth_names_what_made_requests_wait():
@@ -205,9 +182,7 @@ def test_the_truth_names_what_made_requests_wait():
     truth = truth_of([line(0, binding=both), line(1), line(2, binding=held(1.0))])
     first, calm, last = truth.moments
 
-    assert ("instance_ebs_throughput", Phase.BASELINE, 0.7) == (
-        *(first.binding, first.phase, first.bound_s),
-    )
+    assert ("instance_ebs_throughput", Phase.BASELINE, 0.7) == (*(first.binding, first.phase, first.bound_s),)
     assert (None, None, 0.0) == (calm.binding, calm.phase, calm.bound_s)
     assert 86e6 / SIZE * 0.004 == pytest.approx(first.waited_s)
     assert 86e6 == pytest.approx(first.bytes_per_s)
@@ -236,9 +211,7 @@ def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
     [(0.8, 0.9, 0.12), (0.8, 0.1, 0.0), (0.2, 0.9, 0.0), (0.8, None, 0.0)],
     ids=["starved", "idle by itself", "below the limit", "not told"],
 )
-def test_clients_without_a_processor_make_the_run_void(
-    held_s: float, cpu_wait_s: float | None, starved: float
-):
+def test_clients_without_a_processor_make_the_run_void(held_s: float, cpu_wait_s: float | None, starved: float):
     """305.9 of 347.5 MB/s were served and nothing was late: the clients sent fewer requests, without a CPU."""
     bound = {"instance_ebs_throughput": Bound(held_s, Phase.BURST, 0.12)}
     step = line(0, binding=bound)
@@ -247,9 +220,7 @@ def test_clients_without_a_processor_make_the_run_void(
     assert starved == pytest.approx(truth.starved_ratio)
     assert (starved > 0) == truth.is_void
     if starved:
-        assert (
-            "for 12 % of the time under a limit, clients waited for a processor" in truth.sentence
-        )
+        assert "for 12 % of the time under a limit, clients waited for a processor" in truth.sentence
     assert starved == pytest.approx(json.loads(encode_truth(truth, AT_60))["starved_ratio"])
 
 
@@ -291,8 +262,6 @@ def test_the_truth_is_a_document_with_the_clock_in_it():
     assert ("plimsoll.gate-truth/1", 60.0, 1.0, False) == tuple(
         document[key] for key in ("schema", "credit_clock", "emulated_minute_s", "is_void")
     )
-    assert [{"stage": "instance_ebs_throughput", "phase": "burst", "seconds": 1.8}] == (
-        document["bound"]
-    )
+    assert [{"stage": "instance_ebs_throughput", "phase": "burst", "seconds": 1.8}] == (document["bound"])
     assert "burst" == document["moments"][0]["phase"]
     assert "other" == document["changes"][0]["kind"]

@@ -50,8 +50,7 @@ def test_the_record_of_a_part_stands_for_the_whole():
     part = lines(10, latency_s=0.02, binding=held(0.9), late_ops=2.0, late_s_sum=0.01)
     whole = whole_lines(part, 25)
     one, other = (
-        snapshot_of(given, setup).series
-        for given, setup in ((part, replace(SCALED, scale=1.0)), (whole, SCALED))
+        snapshot_of(given, setup).series for given, setup in ((part, replace(SCALED, scale=1.0)), (whole, SCALED))
     )
 
     for metric, ratio in (
@@ -95,12 +94,8 @@ def test_the_present_state_is_that_of_the_whole():
 
     assert (whole.bytes_per_s, whole.ops_per_s, whole.queue_depth) == (75e6, 750, 50)
     assert whole.balance == status.balance
-    assert [s.baseline for s in whole.chain] == pytest.approx(
-        [s.baseline for s in stages_of(SCALED, catalog())]
-    )
-    assert whole.empty_in_s("instance_ebs_throughput") == pytest.approx(
-        status.empty_in_s("instance_ebs_throughput")
-    )
+    assert [s.baseline for s in whole.chain] == pytest.approx([s.baseline for s in stages_of(SCALED, catalog())])
+    assert whole.empty_in_s("instance_ebs_throughput") == pytest.approx(status.empty_in_s("instance_ebs_throughput"))
 
 
 @pytest.mark.parametrize("scale", [0.5, 0, -1, 1001, float("nan")])

@@ -21,10 +21,7 @@ def test_a_process_with_an_open_file_or_standing_there_is_found(tmp_path: Path, 
     file = place / "file" if way == "file" else "/dev/null"
     others = [
         subprocess.Popen(
-            [sys.executable, "-c", HOLDS, str(path)],
-            cwd=where,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [sys.executable, "-c", HOLDS, str(path)], cwd=where, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         for path, where in (
             (file, place if way == "directory" else "/"),

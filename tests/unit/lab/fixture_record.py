@@ -55,11 +55,7 @@ def record(
     chain = stages_of(of, catalog())
     demand = demand_ops_per_s * (1 + 0.05 * np.random.default_rng(7).standard_normal(seconds))
     run = replay(
-        np.maximum(demand, 0.0),
-        size_bytes,
-        step_s=1.0,
-        chain=[_faster(stage, of) for stage in chain],
-        carry=False,
+        np.maximum(demand, 0.0), size_bytes, step_s=1.0, chain=[_faster(stage, of) for stage in chain], carry=False
     )
     base_s = 0.0007
     lines = []
@@ -79,9 +75,7 @@ def record(
                 write_wait_s_sum=0.0,
                 queue_depth=depth,
                 balance={
-                    stage.name: float(run.balance[k][i]) / stage.capacity * of.clock
-                    if has_credits(stage)
-                    else None
+                    stage.name: float(run.balance[k][i]) / stage.capacity * of.clock if has_credits(stage) else None
                     for k, stage in enumerate(chain)
                 },
                 binding=_binding(chain, int(run.binding[i]), bool(run.at_burst[i]), held_s),
@@ -100,9 +94,7 @@ def _faster(stage: Stage, of: GateSetup) -> Stage:
     return replace(stage, capacity=capacity, start_balance=capacity * of.credits)
 
 
-def _binding(
-    chain: tuple[Stage, ...], index: int, at_burst: bool, held_s: float
-) -> dict[str, Bound]:
+def _binding(chain: tuple[Stage, ...], index: int, at_burst: bool, held_s: float) -> dict[str, Bound]:
     if index < 0 or not held_s:
         return {}
     stage = chain[index]

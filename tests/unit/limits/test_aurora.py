@@ -70,8 +70,7 @@ def test_local_storage_follows_engine_and_class(engine: str, db_class: str, gib:
 
 
 @pytest.mark.parametrize(
-    "subject",
-    [aurora("db.r6gd.2xlarge"), aurora(engine="aurora"), aurora(None), serverless(16), instance()],
+    "subject", [aurora("db.r6gd.2xlarge"), aurora(engine="aurora"), aurora(None), serverless(16), instance()]
 )
 def test_local_storage_is_unknown_where_nothing_is_documented(subject: Instance):
     """NVMe classes, an engine or an unknown class, Serverless; and RDS has no such table."""
@@ -140,9 +139,7 @@ def test_a_small_least_capacity_caps_connections_of_postgresql():
 
 def test_serverless_has_the_memory_and_cpu_of_its_largest_capacity():
     """About 2 GiB a unit; CPUUtilization and FreeableMemory are counted up to the largest capacity."""
-    subject = instance(
-        "db.serverless", engine="aurora-mysql", capacity_acu_max=64.0, memory_bytes=4 * GIB
-    )
+    subject = instance("db.serverless", engine="aurora-mysql", capacity_acu_max=64.0, memory_bytes=4 * GIB)
     (memory,), (cpu,) = of(subject, Family.MEMORY), of(subject, Family.CPU)
 
     assert memory.value == 128 * GIB

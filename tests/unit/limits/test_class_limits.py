@@ -53,10 +53,7 @@ def test_where_ec2_differs_its_numbers_are_used():
     baseline, burst = present(instance(ebs_limits=ec2_answer(burst=1000)), THROUGHPUT)
     ops, ops_burst = present(instance(ebs_limits=ec2_answer(baseline_ops_per_s=15_000)), IOPS)
 
-    assert values((baseline, burst)) == {
-        Phase.BASELINE: mb_per_s(287.5),
-        Phase.BURST: mb_per_s(1000),
-    }
+    assert values((baseline, burst)) == {Phase.BASELINE: mb_per_s(287.5), Phase.BURST: mb_per_s(1000)}
     assert (burst.origin.source, burst.origin.read_on) == (SOURCE, "2027-02-03")
     for ceiling, words in (
         (burst, "593.75 MB/s; EC2 reports 1,000 MB/s"),
@@ -81,9 +78,7 @@ def test_what_the_catalog_has_becomes_a_legacy_limit():
 
     assert legacy(old, THROUGHPUT) == {mb_per_s(593.75): Phase.BURST}
     assert legacy(new, THROUGHPUT) == {}
-    assert {c.origin.valid_to for c in of(old, THROUGHPUT) if c.phase is Phase.LEGACY} == {
-        "2026-10-27"
-    }
+    assert {c.origin.valid_to for c in of(old, THROUGHPUT) if c.phase is Phase.LEGACY} == {"2026-10-27"}
 
 
 def test_legacy_limits_still_come_from_the_catalog():
@@ -95,9 +90,7 @@ def test_legacy_limits_still_come_from_the_catalog():
 
 def test_an_older_answer_supersedes_nothing():
     """An answer from before the catalog was read is used for its own time, and makes no legacy limit."""
-    subject = instance(
-        ebs_limits=ec2_answer(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01")
-    )
+    subject = instance(ebs_limits=ec2_answer(burst=1000, read_on="2026-01-01"), launched_s=epoch("2024-01-01"))
 
     assert legacy(subject, THROUGHPUT) == {}
 

@@ -28,15 +28,11 @@ def test_3000_iops_are_gp3_and_the_burst_of_gp2():
     found = having(3_000, Dimension.IOPS)
     storage = {(n.storage_kind, n.phase, n.size_gib) for n in found if n.storage_kind}
 
-    assert {
-        ("gp2", Phase.BURST, (5.0, 399.0)),
-        ("gp3", Phase.FIXED, (20.0, 399.0)),
-    } == storage
+    assert {("gp2", Phase.BURST, (5.0, 399.0)), ("gp3", Phase.FIXED, (20.0, 399.0))} == storage
 
 
 @pytest.mark.parametrize(
-    ("mib", "sizes"),
-    [(128, (5.0, 170.0)), (250, (171.0, 399.0)), (512, (400.0, 680.0)), (1000, (684.0, 65_536.0))],
+    ("mib", "sizes"), [(128, (5.0, 170.0)), (250, (171.0, 399.0)), (512, (400.0, 680.0)), (1000, (684.0, 65_536.0))]
 )
 def test_gp2_moves_more_when_larger_and_when_striped(mib, sizes):
     """A volume of 170 GiB or less moves 128 MiB/s, a larger one 250; from 400 GiB there are four."""

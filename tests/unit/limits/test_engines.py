@@ -24,13 +24,7 @@ THROUGHPUT, IOPS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS
 
 
 def bought(
-    engine: str,
-    kind: str,
-    size_gib: int,
-    *,
-    iops: int | None = None,
-    mib: int | None = None,
-    **more: Any,
+    engine: str, kind: str, size_gib: int, *, iops: int | None = None, mib: int | None = None, **more: Any
 ) -> Instance:
     """An instance as RDS describes it."""
     return instance_of(
@@ -164,10 +158,7 @@ def test_the_standard_edition_of_an_engine_changes_nothing():
         ("sqlserver-ee", "sqlserver-se", "sqlserver-ex", "sqlserver-web", "custom-sqlserver-se"),
         ("db2-se", "db2-ae"),
     ):
-        storages = [
-            (of(bought(e, "gp3", 1000), IOPS), of(bought(e, "gp3", 1000), THROUGHPUT))
-            for e in engines
-        ]
+        storages = [(of(bought(e, "gp3", 1000), IOPS), of(bought(e, "gp3", 1000), THROUGHPUT)) for e in engines]
 
         assert all(storages[0])
         assert all(one == storages[0] for one in storages)

@@ -48,8 +48,7 @@ OF_2019 = {mb_per_s(212.5): Phase.BASELINE, mb_per_s(437.5): Phase.BURST}
 
 
 @pytest.mark.parametrize(
-    ("day", "expected"),
-    [("2019-06-01", OF_2019), ("2019-12-04", OF_2019), ("2019-12-05", {}), ("2024-01-01", {})],
+    ("day", "expected"), [("2019-06-01", OF_2019), ("2019-12-04", OF_2019), ("2019-12-05", {}), ("2024-01-01", {})]
 )
 def test_legacy_limits_are_those_documented_on_the_day_of_the_launch(day: str, expected: dict):
     """Up to 2019-12-04 db.r5.2xlarge had 212.5 and 437.5 MB/s; an instance launched later never had them."""

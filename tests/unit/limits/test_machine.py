@@ -36,10 +36,7 @@ def test_impossible_numbers_are_unknown(number: int):
         connection_max=min(number, 0),
         launched_s=number,
         storage=Storage(
-            kind="gp3",
-            size_gib=float(number),
-            provisioned_ops_per_s=float("nan"),
-            volume_count=min(number, 4),
+            kind="gp3", size_gib=float(number), provisioned_ops_per_s=float("nan"), volume_count=min(number, 4)
         ),
     )
 
@@ -76,9 +73,7 @@ def test_cpu_credits_are_those_of_a_day():
         ("db2-se", None, 64_000, "db.r5.large"),
     ],
 )
-def test_default_connections_follow_the_engine(
-    engine: str, version: str | None, count: int, db_class: str
-):
+def test_default_connections_follow_the_engine(engine: str, version: str | None, count: int, db_class: str):
     """16 GiB under the default formulas; an upper bound, or a constant. That of PostgreSQL ends at 5,000."""
     subject = instance(db_class, engine=engine, engine_version=version)
 
@@ -130,6 +125,4 @@ def test_every_family_answers_for_any_instance():
     for family in FAMILIES:
         assert any(family.applies(one) for one in (full, aurora, serverless)), family
     rates = {Dimension.THROUGHPUT: "bytes/s", Dimension.IOPS: "ops/s"}
-    assert all(
-        c.unit == rates[c.dimension] for c in ceilings_of(full, catalog()) if c.dimension in rates
-    )
+    assert all(c.unit == rates[c.dimension] for c in ceilings_of(full, catalog()) if c.dimension in rates)

@@ -34,11 +34,7 @@ def test_what_rds_sells_passes(subject: Instance):
 @pytest.mark.parametrize(
     ("subject", "message", "hint"),
     [
-        (
-            on("gp4", 100),
-            "RDS has no storage type 'gp4'",
-            "gp2, gp3, io1, io2 or standard",
-        ),
+        (on("gp4", 100), "RDS has no storage type 'gp4'", "gp2, gp3, io1, io2 or standard"),
         (
             Instance(storage=Storage(kind="gp2", size_gib=100)),
             "the layout of gp2 storage depends on the engine",
@@ -59,28 +55,12 @@ def test_what_rds_sells_passes(subject: Instance):
             "--volumes was given, but no storage type",
             "--storage",
         ),
-        (
-            on("gp2", 100, engine="aurora-mysql"),
-            "Aurora does not keep its data on gp2",
-            "Omit --storage",
-        ),
-        (
-            on("aurora", 100),
-            "postgres does not run on aurora storage",
-            "Aurora engine",
-        ),
+        (on("gp2", 100, engine="aurora-mysql"), "Aurora does not keep its data on gp2", "Omit --storage"),
+        (on("aurora", 100), "postgres does not run on aurora storage", "Aurora engine"),
         (on("gp2", 100, engine="db2-se"), "RDS does not offer gp2 storage for db2", "another"),
-        (
-            on("gp2", 4),
-            "RDS does not sell gp2 storage of 4 GiB for postgres",
-            "from 5 to 65,536 GiB",
-        ),
+        (on("gp2", 4), "RDS does not sell gp2 storage of 4 GiB for postgres", "from 5 to 65,536 GiB"),
         (on("gp3", 70_000), "RDS does not sell gp3 storage of 70,000 GiB for postgres", "65,536"),
-        (
-            on("standard", 4000),
-            "RDS does not sell standard storage of 4,000 GiB for postgres",
-            "up to 3,072",
-        ),
+        (on("standard", 4000), "RDS does not sell standard storage of 4,000 GiB for postgres", "up to 3,072"),
         (
             on("gp2", 100, provisioned_ops_per_s=1000),
             "IOPS cannot be provisioned on 100 GiB of gp2 for postgres",
@@ -112,16 +92,8 @@ def test_what_rds_sells_passes(subject: Instance):
             "--iops 14000",
         ),
         (on("io1", 100), "io1 storage needs provisioned IOPS", "--iops"),
-        (
-            on("io1", 100, provisioned_ops_per_s=6000),
-            "6,000 IOPS on 100 GiB are 60 IOPS per GiB",
-            "0.5 to 50",
-        ),
-        (
-            on("io1", 4000, provisioned_ops_per_s=1000),
-            "1,000 IOPS on 4,000 GiB are 0.25 IOPS per GiB",
-            "0.5 to 50",
-        ),
+        (on("io1", 100, provisioned_ops_per_s=6000), "6,000 IOPS on 100 GiB are 60 IOPS per GiB", "0.5 to 50"),
+        (on("io1", 4000, provisioned_ops_per_s=1000), "1,000 IOPS on 4,000 GiB are 0.25 IOPS per GiB", "0.5 to 50"),
         (
             on("io2", 400, provisioned_ops_per_s=1000, provisioned_bytes_per_s=mib_per_s(500)),
             "the throughput of io2 storage follows from its IOPS",

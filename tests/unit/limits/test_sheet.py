@@ -50,10 +50,7 @@ def test_small_io_meets_iops_and_large_io_throughput():
     """On db.r5.2xlarge with 1,000 GiB of gp2 the volumes' IOPS bind small I/O, the class large I/O."""
     rows = sheet(instance(storage=GP2)).rows
 
-    assert [rows[0].baseline.binding, rows[-1].baseline.binding] == [
-        Family.VOLUME_IOPS,
-        Family.INSTANCE_EBS_THROUGHPUT,
-    ]
+    assert [rows[0].baseline.binding, rows[-1].baseline.binding] == [Family.VOLUME_IOPS, Family.INSTANCE_EBS_THROUGHPUT]
     assert rows[0].baseline.ops_per_s == 3000
     assert rows[-1].baseline.bytes_per_s == mb_per_s(287.5)
     assert rows[-1].burst.bytes_per_s == mb_per_s(593.75)
@@ -64,19 +61,14 @@ def test_the_knee_is_where_both_bind():
     found = sheet(instance(storage=GP2))
 
     assert found.knee.io_size_bytes == pytest.approx(287.5e6 / 3000)
-    assert (found.knee.below, found.knee.above) == (
-        Family.VOLUME_IOPS,
-        Family.INSTANCE_EBS_THROUGHPUT,
-    )
+    assert (found.knee.below, found.knee.above) == (Family.VOLUME_IOPS, Family.INSTANCE_EBS_THROUGHPUT)
     assert found.burst_knee.io_size_bytes == pytest.approx(593.75e6 / 12_000)
 
 
 def test_a_knee_needs_two_limits_and_a_second_one_a_burst():
     """300 IOPS of at most 256 KiB are below 128 MiB/s; gp3 under db.m3.large does not burst."""
     small = sheet(on("gp2", 100))
-    steady = sheet(
-        instance("db.m3.large", engine="mysql", storage=Storage(kind="gp3", size_gib=100))
-    )
+    steady = sheet(instance("db.m3.large", engine="mysql", storage=Storage(kind="gp3", size_gib=100)))
 
     assert small.knee is None
     assert small.rows[-1].baseline.bytes_per_s == mib_per_s(75)
@@ -108,20 +100,10 @@ YOUNG_S = epoch("2024-01-01")
         # Four gp2 volumes burst to 12,000 IOPS, exactly what db.r5.2xlarge holds forever.
         (instance(storage=GP2), OPS, False, ""),
         # 262 MB/s are below today's baseline of 287.5 MB/s and above the 212.5 MB/s of 2018.
-        (
-            instance(storage=ONE_VOLUME, launched_s=epoch("2019-06-01")),
-            BYTES,
-            None,
-            "legacy limits",
-        ),
+        (instance(storage=ONE_VOLUME, launched_s=epoch("2019-06-01")), BYTES, None, "legacy limits"),
         (instance(storage=ONE_VOLUME, launched_s=YOUNG_S), BYTES, False, ""),
         # A class that takes no more than the volumes' baseline never spends their credits.
-        (
-            instance("db.m1.large", storage=Storage(kind="gp2", size_gib=3900)),
-            VOLUME,
-            False,
-            "can use",
-        ),
+        (instance("db.m1.large", storage=Storage(kind="gp2", size_gib=3900)), VOLUME, False, "can use"),
         # From 1,000 GiB a volume on BurstBalance stands still.
         (instance(storage=Storage(kind="gp2", size_gib=4000)), VOLUME, False, ""),
         # Without EBS limits, or on Aurora, it is unknown.
@@ -170,8 +152,7 @@ def test_storage_above_the_class_is_unreachable():
     )
 
     assert [(30_000, 18_750, 12_000), (3072, 11_800, 500)] == [
-        (ops.bought, ops.burst, ops.baseline)
-        for ops in (dear[Family.VOLUME_IOPS], small[Family.VOLUME_IOPS])
+        (ops.bought, ops.burst, ops.baseline) for ops in (dear[Family.VOLUME_IOPS], small[Family.VOLUME_IOPS])
     ]
     assert dear[Family.VOLUME_THROUGHPUT].bought == mib_per_s(2000)
     assert sheet(instance(storage=Storage(kind="gp3", size_gib=100))).unreachable == ()
@@ -201,10 +182,7 @@ def test_sources_are_named_once_with_their_dates():
         (instance(storage=Storage(kind="standard", size_gib=100)), "magnetic storage are not"),
         (instance(storage=GP2, launched_s=epoch("2019-06-01")), "count the devices"),
         (
-            instance(
-                engine="oracle-ee",
-                storage=Storage(kind="io1", size_gib=400, provisioned_ops_per_s=1000),
-            ),
+            instance(engine="oracle-ee", storage=Storage(kind="io1", size_gib=400, provisioned_ops_per_s=1000)),
             "only on db.r5b",
         ),
     ],

@@ -8,17 +8,10 @@ from plimsoll.model.cause import Cause
 from plimsoll.model.pooler import PooledDatabase, PooledUser, PoolerConfig
 
 
-def found(
-    *databases: PooledDatabase, version: str | None = "1.25.0", users=(), **settings: str
-) -> dict[str, Cause]:
+def found(*databases: PooledDatabase, version: str | None = "1.25.0", users=(), **settings: str) -> dict[str, Cause]:
     """Return findings by code, for a server with 13 usable connections."""
     config = PoolerConfig(
-        kind="pgbouncer",
-        place="pgbouncer.ini",
-        version=version,
-        settings=settings,
-        databases=databases,
-        users=users,
+        kind="pgbouncer", place="pgbouncer.ini", version=version, settings=settings, databases=databases, users=users
     )
     return {cause.code: cause for cause in lint(config, catalog(), ServerRoom(connection_max=16))}
 
@@ -102,9 +95,7 @@ def test_a_user_may_have_transaction_mode_where_no_database_has_it():
     """A user's transaction mode gives the findings of shared connections for every database."""
     user = PooledUser(name="app", mode="transaction")
 
-    assert {"PreparedStatementsBreak", "SessionFeaturesLost"} <= set(
-        found(version="1.20.0", users=(user,))
-    )
+    assert {"PreparedStatementsBreak", "SessionFeaturesLost"} <= set(found(version="1.20.0", users=(user,)))
 
 
 def test_a_minimum_above_the_pool_size_is_found():

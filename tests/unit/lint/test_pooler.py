@@ -30,17 +30,10 @@ def pgpool(version: str | None = None, room: ServerRoom | None = None, **setting
 
 
 def pgbouncer(
-    version: str | None = None,
-    databases: tuple[PooledDatabase, ...] = (),
-    room: ServerRoom | None = None,
-    **settings,
+    version: str | None = None, databases: tuple[PooledDatabase, ...] = (), room: ServerRoom | None = None, **settings
 ) -> list[Cause]:
     config = PoolerConfig(
-        kind="pgbouncer",
-        place="pgbouncer.ini",
-        version=version,
-        settings=settings,
-        databases=databases,
+        kind="pgbouncer", place="pgbouncer.ini", version=version, settings=settings, databases=databases
     )
     return list(lint(config, catalog(), room))
 
@@ -95,9 +88,7 @@ def test_an_unknown_version_is_reported_as_unknown():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"serialize_accept": "off"}, {"child_life_time": "300"}, {"connection_life_time": "0"}],
-    ids=str,
+    "change", [{"serialize_accept": "off"}, {"child_life_time": "300"}, {"connection_life_time": "0"}], ids=str
 )
 def test_the_defect_needs_all_three_settings(change: dict[str, str]):
     """Without the lock, with a child_life_time, or without a life time, the defect has no effect."""
@@ -109,24 +100,17 @@ def test_the_defect_needs_all_three_settings(change: dict[str, str]):
 def test_the_upgrade_stays_in_the_branch():
     """4.0.5 needs 4.0.11; a branch without a fix needs the oldest branch that has one."""
     found = {
-        version: one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
-        .remedies[0]
-        .text
+        version: one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept").remedies[0].text
         for version in ("4.0.5", "3.4.2")
     }
 
-    assert found == {
-        "4.0.5": "Upgrade to 4.0.11 or later.",
-        "3.4.2": "Upgrade to 3.5.27 or later.",
-    }
+    assert found == {"4.0.5": "Upgrade to 4.0.11 or later.", "3.4.2": "Upgrade to 3.5.27 or later."}
 
 
 @pytest.mark.parametrize("version", NODE_0_FIXED)
 def test_the_timer_of_node_0_was_fixed_one_release_earlier(version: str):
     """The second defect ends in 4.1.3, 4.0.10, 3.7.15, 3.6.22 and 3.5.26; 4.2 began without it."""
-    settings = Settings(
-        config=PoolerConfig(kind="pgpool", place="", version=version), facts=catalog()
-    )
+    settings = Settings(config=PoolerConfig(kind="pgpool", place="", version=version), facts=catalog())
     before = re.sub(r"\d+$", lambda last: str(int(last[0]) - 1), version)
     older = Settings(config=PoolerConfig(kind="pgpool", place="", version=before), facts=catalog())
 
@@ -146,9 +130,7 @@ def test_node_0_matters_only_with_several_nodes():
 
 def test_children_times_pools_are_compared_with_each_node():
     """32 children with 4 connections each open 128 at each of three nodes; 97 of 100 are usable."""
-    cause = one(
-        pgpool("4.3.5", ServerRoom(connection_max=100), **THREE_NODES), "PoolsExceedMaxConnections"
-    )
+    cause = one(pgpool("4.3.5", ServerRoom(connection_max=100), **THREE_NODES), "PoolsExceedMaxConnections")
 
     assert cause.severity == "critical"
     assert "32 × 4 = 128 connections at each of 3 nodes, 384 in all" in cause.title
@@ -158,10 +140,7 @@ def test_children_times_pools_are_compared_with_each_node():
 
 def test_the_remedy_does_not_add_children():
     """90 children with 4 connections each exceed 97; 90 with one each fit."""
-    cause = one(
-        pgpool("4.3.5", ServerRoom(connection_max=100), num_init_children="90"),
-        "PoolsExceedMaxConnections",
-    )
+    cause = one(pgpool("4.3.5", ServerRoom(connection_max=100), num_init_children="90"), "PoolsExceedMaxConnections")
 
     assert cause.remedies[0].commands == ("num_init_children = 90", "max_pool = 1")
 
@@ -190,11 +169,7 @@ def test_default_settings_are_sound():
         ({"connection_life_time": "10min"}, "LifeTimeBeyondChild", "note"),
         ({"child_max_connections": "10"}, "ChildrenShortLived", "warning"),
         ({"client_idle_limit": "120"}, "IdleLimitCutsClients", "note"),
-        (
-            {"client_idle_limit": "120", "connection_life_time": "60"},
-            "IdleLimitContradicts",
-            "note",
-        ),
+        ({"client_idle_limit": "120", "connection_life_time": "60"}, "IdleLimitContradicts", "note"),
         ({"connection_cache": "off"}, "NothingPooled", "note"),
         ({"reset_query_list": "ABORT"}, "SessionStateLeaks", "warning"),
     ],
@@ -239,9 +214,7 @@ def test_prepared_statements_depend_on_version_and_setting(version, settings, se
 def test_session_mode_keeps_sessions():
     """Lost session state is reported only for pools in transaction or statement mode."""
     shared = pgbouncer("1.25.0", pool_mode="transaction")
-    one_database = pgbouncer(
-        "1.25.0", (PooledDatabase(name="orders", mode="transaction"),), pool_mode="session"
-    )
+    one_database = pgbouncer("1.25.0", (PooledDatabase(name="orders", mode="transaction"),), pool_mode="session")
 
     assert "SessionFeaturesLost" in codes(shared)
     assert "SessionFeaturesLost" in codes(one_database)
@@ -280,11 +253,7 @@ def test_pgbouncer_settings_that_conflict(settings: dict, code: str, severity: s
     [
         ("1.25.0", {"server_reset_query": "DISCARD ALL"}, "ResetNeverRuns"),
         ("1.25.0", {"server_reset_query_always": "1"}, "ResetAlways"),
-        (
-            "1.21.0",
-            {"server_reset_query_always": "1", "max_prepared_statements": "100"},
-            "ResetForgetsPrepared",
-        ),
+        ("1.21.0", {"server_reset_query_always": "1", "max_prepared_statements": "100"}, "ResetForgetsPrepared"),
         ("1.25.0", {}, "IdleTransactionsPinServers"),
     ],
 )
@@ -317,9 +286,7 @@ def test_dynamic_children_end_their_cached_backends():
     never = {"child_life_time": "0"}
 
     assert "CachedServersNeverEnd" in codes(pgpool("4.5.2", **never))
-    assert "CachedServersNeverEnd" not in codes(
-        pgpool("4.5.2", process_management_mode="dynamic", **never)
-    )
+    assert "CachedServersNeverEnd" not in codes(pgpool("4.5.2", process_management_mode="dynamic", **never))
 
 
 def test_a_pooler_that_saves_no_connection_is_found():
@@ -332,12 +299,7 @@ def test_a_pooler_that_saves_no_connection_is_found():
 
 @pytest.mark.parametrize(
     "settings",
-    [
-        {"min_pool_size": "20"},
-        {"server_idle_timeout": "3600"},
-        {"query_timeout": "120"},
-        {"reserve_pool_size": "5"},
-    ],
+    [{"min_pool_size": "20"}, {"server_idle_timeout": "3600"}, {"query_timeout": "120"}, {"reserve_pool_size": "5"}],
     ids=str,
 )
 def test_settings_that_just_agree_are_sound(settings: dict):

@@ -5,21 +5,9 @@ import pytest
 
 from plimsoll.errors import UsageError
 from plimsoll.mcp import arguments
-from plimsoll.mcp.arguments import (
-    DiagnoseArguments,
-    LimitsArguments,
-    PlanArguments,
-    checked,
-    input_schema,
-)
+from plimsoll.mcp.arguments import DiagnoseArguments, LimitsArguments, PlanArguments, checked, input_schema
 
-KINDS = (
-    DiagnoseArguments,
-    PlanArguments,
-    arguments.InspectArguments,
-    LimitsArguments,
-    arguments.CompareArguments,
-)
+KINDS = (DiagnoseArguments, PlanArguments, arguments.InspectArguments, LimitsArguments, arguments.CompareArguments)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -36,10 +24,7 @@ def test_a_schema_explains_every_argument(kind):
 
 def test_arguments_have_the_names_of_options():
     """So that a hint of the command line names an argument, with `_` for `-`."""
-    found = checked(
-        {"target": "x", "class": "db.r5.large", "from": "2026-01-01", "size_gib": 5},
-        DiagnoseArguments,
-    )
+    found = checked({"target": "x", "class": "db.r5.large", "from": "2026-01-01", "size_gib": 5}, DiagnoseArguments)
 
     assert ("db.r5.large", 5.0) == (found.flags.db_class, found.flags.size_gib)
     assert "2026-01-01" == found.read_options.since
@@ -47,9 +32,7 @@ def test_arguments_have_the_names_of_options():
 
 def test_null_is_the_same_as_nothing():
     """Some assistants send every argument."""
-    assert checked({"target": "x"}, PlanArguments) == checked(
-        {"target": "x", "engine": None}, PlanArguments
-    )
+    assert checked({"target": "x"}, PlanArguments) == checked({"target": "x", "engine": None}, PlanArguments)
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,7 @@ def test_a_path_outside_the_root_is_refused(place, name):
     "A link below the root of an assistant's server leads out of it, alone, in a chain or inside a folder",
     "a tool error; the target of the link is not opened",
 )
-@pytest.mark.parametrize(
-    "name", ["out.json", "chain.json", "folder", "folder/secret.json", "mixed", "loop"]
-)
+@pytest.mark.parametrize("name", ["out.json", "chain.json", "folder", "folder/secret.json", "mixed", "loop"])
 def test_a_link_out_of_the_root_is_refused(place, name):
     """A path is judged by where it really is, and a folder by all that it contains."""
     outside = place.parent / "root-of-others"
@@ -127,9 +125,7 @@ def test_a_wrong_name_is_answered_with_what_there_is(place):
     assert "It contains 'orders', 'orders.json'." == refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "target", ["rds:orders-primary", "rds:orders-replica", "prom:http://p:9090"]
-)
+@pytest.mark.parametrize("target", ["rds:orders-primary", "rds:orders-replica", "prom:http://p:9090"])
 def test_a_live_target_that_was_named_is_read(place, target):
     """By a pattern of instances, or the whole address of a server."""
     assert target == admitted(target, of(place, "rds:orders-*", "prom:http://p:9090"))

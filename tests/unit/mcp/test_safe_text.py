@@ -13,20 +13,7 @@ from plimsoll.mcp.safe_text import DATA_RULE, fenced, safe, safe_document, secre
 )
 @pytest.mark.parametrize(
     "letter",
-    [
-        "\x00",
-        "\x1b",
-        "\r",
-        "\x9b",
-        "\u202e",
-        "\u2066",
-        "\u200b",
-        "\ufeff",
-        "\U000e0041",
-        "\ufe0f",
-        "\u3164",
-        "\ud800",
-    ],
+    ["\x00", "\x1b", "\r", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ufe0f", "\u3164", "\ud800"],
 )
 def test_a_letter_that_nobody_sees_is_replaced(letter):
     """Escapes, bidirectional marks, joiners, tags, variation selectors and fillers."""
@@ -59,8 +46,7 @@ def test_a_text_that_looks_like_a_secret_is_hidden(text):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["orders-primary", "12:30 to 14:00", "token count", "at 10 MB/s: see prom:http://p:9090"],
+    "text", ["orders-primary", "12:30 to 14:00", "token count", "at 10 MB/s: see prom:http://p:9090"]
 )
 def test_a_plain_text_stays(text):
     """Times, names and addresses without a password."""

@@ -6,12 +6,8 @@ from hypothesis import strategies as st
 from plimsoll.mcp.shorten import shortened, size_of
 
 LISTS = st.recursive(
-    st.one_of(
-        st.text(max_size=50), st.integers(), st.floats(allow_nan=False, allow_infinity=False)
-    ),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=8), st.dictionaries(st.sampled_from("abcd"), inner, max_size=3)
-    ),
+    st.one_of(st.text(max_size=50), st.integers(), st.floats(allow_nan=False, allow_infinity=False)),
+    lambda inner: st.one_of(st.lists(inner, max_size=8), st.dictionaries(st.sampled_from("abcd"), inner, max_size=3)),
     max_leaves=40,
 )
 
@@ -25,9 +21,7 @@ def test_it_fits_and_names_every_list_that_was_cut(document):
     assert size_of(found) + size_of(left_out) <= 1000
     assert document.keys() == found.keys()
     for name, items in document.items():
-        is_named = any(
-            text.startswith(f"{name}: {len(found[name])} of {len(items)}") for text in left_out
-        )
+        is_named = any(text.startswith(f"{name}: {len(found[name])} of {len(items)}") for text in left_out)
         assert is_named is (len(found[name]) < len(items))
 
 

@@ -3,14 +3,7 @@
 import pytest
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.family import (
-    BALANCES,
-    FAMILIES,
-    INSTANCE_FAMILIES,
-    RATE_FAMILIES,
-    VOLUME_FAMILIES,
-    balance_metrics,
-)
+from plimsoll.model.family import BALANCES, FAMILIES, INSTANCE_FAMILIES, RATE_FAMILIES, VOLUME_FAMILIES, balance_metrics
 from plimsoll.model.metric import METRICS, Metric
 
 

@@ -12,14 +12,7 @@ END_S = START_S + DAY_S
 
 @pytest.mark.parametrize(
     ("step_s", "late_s", "is_now"),
-    [
-        (60, 0, True),
-        (60, 300, True),
-        (60, 301, False),
-        (1, 10, True),
-        (1, 11, False),
-        (3600, 3600, True),
-    ],
+    [(60, 0, True), (60, 300, True), (60, 301, False), (1, 10, True), (1, 11, False), (3600, 3600, True)],
 )
 def test_the_end_is_a_step_or_ten_short_ones_wide(step_s, late_s, is_now):
     """One long step may be missing, or ten short ones, at most five minutes of them."""

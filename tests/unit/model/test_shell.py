@@ -39,9 +39,7 @@ aws() { note aws "$@"; }
 
 def pasted(command: str, folder: Path) -> list[str]:
     """The words that a program gets when the command is pasted into bash; nothing else may happen."""
-    done = subprocess.run(
-        ["bash", "-c", _NOTE + command], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", _NOTE + command], cwd=folder, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     assert ["given"] == [path.name for path in folder.iterdir()]
     return (folder / "given").read_text().split("\0")[:-1]
@@ -51,9 +49,7 @@ def renamed(observation: Observation, name: str) -> Observation:
     """The observation with another name for its table."""
 
     def of(reading):
-        relations = tuple(
-            replace(one, name=name) if one.kind == "table" else one for one in reading.relations
-        )
+        relations = tuple(replace(one, name=name) if one.kind == "table" else one for one in reading.relations)
         return replace(reading, relations=relations)
 
     return replace(observation, first=of(observation.first), last=of(observation.last))
@@ -62,9 +58,7 @@ def renamed(observation: Observation, name: str) -> Observation:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_word_is_passed_on_as_it_is(name: str, tmp_path: Path):
     """Whatever its letters, a program gets just that, and no other runs."""
-    assert ["plimsoll", "prove", name] == pasted(
-        command_line(["plimsoll", "prove", name]), tmp_path
-    )
+    assert ["plimsoll", "prove", name] == pasted(command_line(["plimsoll", "prove", name]), tmp_path)
 
 
 def test_a_nul_is_left_out():
@@ -78,9 +72,7 @@ def test_a_nul_is_left_out():
 )
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("form", ["cause", "text", "markdown"])
-def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
-    name: str, form: str, tmp_path: Path
-):
+def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(name: str, form: str, tmp_path: Path):
     """In every form; lines that are printed below each other are pasted together."""
     found = inspect(renamed(database_stories.rewriting(), name))
     commands = [c for cause in found.causes for r in cause.remedies for c in r.commands]
@@ -98,8 +90,7 @@ def test_the_proof_that_a_cause_names_takes_the_tables_name_as_one_word(
 
 
 @pytest.mark.attack(
-    "An instance or a region in a snapshot has such a name",
-    "the same is true of the printed AWS commands",
+    "An instance or a region in a snapshot has such a name", "the same is true of the printed AWS commands"
 )
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name.isprintable()])
 def test_the_order_of_a_plan_takes_identifier_and_region_as_words(name: str, tmp_path: Path):

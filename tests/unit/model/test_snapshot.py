@@ -44,9 +44,7 @@ def test_a_snapshot_survives_its_file_form(snapshot):
 def test_everything_is_kept():
     """Instance, origin, gaps and annotations come back with the series."""
     snapshot = Snapshot(
-        instance=Instance(
-            identifier="orders", db_class="db.r5.large", storage=Storage(kind="gp3", size_gib=500.0)
-        ),
+        instance=Instance(identifier="orders", db_class="db.r5.large", storage=Storage(kind="gp3", size_gib=500.0)),
         series={CPU: builders.series(CPU, [0.1, 0.2])},
         source="export folder",
         is_simulated=True,

@@ -55,30 +55,14 @@ def test_colours_stay_where_they_are_wanted():
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "=HYPERLINK(1)",
-        "+1+1",
-        "-2+3",
-        "@SUM(1)",
-        "\t=1",
-        "\r=1",
-        " =1",
-        "＝1",
-        "-a",
-        "+",
-        "-1e",
-        "--1",
-    ],
+    "text", ["=HYPERLINK(1)", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", " =1", "＝1", "-a", "+", "-1e", "--1"]
 )
 def test_a_formula_is_a_text(text):
     """Every sign with which a spreadsheet begins one, also behind blanks."""
     assert cell(text).startswith("'")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "-2.5", "+3", "1e9", "-1E-3", "a=1", "orders-primary", "'=1", "12"]
-)
+@pytest.mark.parametrize("text", ["", "-2.5", "+3", "1e9", "-1E-3", "a=1", "orders-primary", "'=1", "12"])
 def test_a_number_and_a_name_stay_as_they_are(text):
     """A number below zero is no formula."""
     assert text == cell(text)

@@ -12,10 +12,7 @@ def taking(minutes: float, **changed: object) -> Option:
     """An option, or what is there, that takes so many minutes for the work."""
     made = plans.option(role=FASTER, judgement=Judgement.UNSURE) if not changed else plans.present()
     return replace(
-        made,
-        effect=replace(
-            made.effect, work=WorkTime(chained_minutes=minutes, independent_minutes=minutes)
-        ),
+        made, effect=replace(made.effect, work=WorkTime(chained_minutes=minutes, independent_minutes=minutes))
     )
 
 

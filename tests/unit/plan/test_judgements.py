@@ -18,23 +18,16 @@ from unit.plan.judge.test_effect import demand_of, level
 
 
 @pytest.mark.parametrize(
-    ("minutes", "expected"),
-    [(25, Judgement.LIFTS), (45, Judgement.UNSURE), (75, Judgement.DOES_NOT)],
+    ("minutes", "expected"), [(25, Judgement.LIFTS), (45, Judgement.UNSURE), (75, Judgement.DOES_NOT)]
 )
 def test_at_least_30_minutes_may_be_an_hour_and_are_no_more(minutes: int, expected: Judgement):
     """EC2 promises the maximum for 30 minutes at least: 25 are safe, 45 are unknown, 75 are not promised."""
     # Drained at (M − B), the smaller capacity lasts exactly 30 minutes.
     baseline, burst = 50.0, 1000.0
     stage = Stage(
-        name="instance_ebs_iops",
-        baseline=baseline,
-        burst=burst,
-        capacity=(burst - baseline) * 1800,
-        counts="ops",
+        name="instance_ebs_iops", baseline=baseline, burst=burst, capacity=(burst - baseline) * 1800, counts="ops"
     )
-    demand = demand_of(
-        level(burst, minutes=minutes, otherwise=10.0), balance_at_start={"instance_ebs_iops": 1.0}
-    )
+    demand = demand_of(level(burst, minutes=minutes, otherwise=10.0), balance_at_start={"instance_ebs_iops": 1.0})
 
     assert expected == judge(demand, (stage,)).judgement
 
@@ -70,9 +63,7 @@ def free_before(rates: FloatArray) -> FloatArray:
 
 
 @pytest.mark.parametrize(("late", "is_seen"), [(0, True), (1, True), (2, True), (3, False)])
-def test_a_load_at_liberty_is_seen_although_the_credits_end_within_a_sample(
-    late: int, is_seen: bool
-):
+def test_a_load_at_liberty_is_seen_although_the_credits_end_within_a_sample(late: int, is_seen: bool):
     """
     Ten minutes at twice the ceiling count, also where the last two samples before it are part of each.
 

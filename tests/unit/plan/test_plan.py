@@ -33,9 +33,7 @@ def of_example(name: str, **constraints) -> Plan:
     return planned(example(name), **constraints)
 
 
-def planned(
-    snapshot: Snapshot, book: PriceBook | None = None, *, today: str | None = None, **constraints
-) -> Plan:
+def planned(snapshot: Snapshot, book: PriceBook | None = None, *, today: str | None = None, **constraints) -> Plan:
     book = book or CatalogPrices(catalog(), snapshot.instance.region or "us-east-1")
     found = diagnose(snapshot, catalog())
     return plan(found, snapshot, catalog(), book, PlanConstraints(**constraints), today=today)
@@ -53,11 +51,7 @@ def in_role(found: Plan, role: str) -> list[Option]:
 def instance(db_class: str = "db.m5.large", **storage) -> Instance:
     bought = {"kind": "gp3", "size_gib": 200.0} | storage
     return Instance(
-        identifier="orders",
-        db_class=db_class,
-        engine="postgres",
-        region="us-east-1",
-        storage=Storage(**bought),
+        identifier="orders", db_class=db_class, engine="postgres", region="us-east-1", storage=Storage(**bought)
     )
 
 
@@ -98,10 +92,7 @@ def test_the_search_service_is_stopped_and_started_first():
 
     assert ("free", Decimal(0)) == (restart.role, restart.usd_per_day_more)
     assert "212.5 MB/s (437.5 MB/s in bursts) to 287.5 MB/s" in restart.moves[0].text
-    assert (Dimension.IOPS, 18_750) == (
-        restart.effect.next_ceiling.dimension,
-        restart.effect.next_ceiling.value,
-    )
+    assert (Dimension.IOPS, 18_750) == (restart.effect.next_ceiling.dimension, restart.effect.next_ceiling.value)
     assert Judgement.UNSURE == restart.judgement
     assert restart.settled_by
     took, takes = (o.effect.work.chained_minutes for o in (found.present, restart))
@@ -115,9 +106,7 @@ def test_the_search_service_is_stopped_and_started_first():
     assert ". This is enough if" in spread.reason
     assert "e+" not in spread.reason
     assert spread.effect.latency_s_mean is None
-    assert any(
-        "12,000 IOPS for hours, so that limit is not enforced" in note for note in found.notes
-    )
+    assert any("12,000 IOPS for hours, so that limit is not enforced" in note for note in found.notes)
 
 
 def test_the_published_remedy_of_the_search_service_is_reported_as_the_law_has_it():
@@ -129,10 +118,7 @@ def test_the_published_remedy_of_the_search_service_is_reported_as_the_law_has_i
     (chosen,) = (o for o in found.options if o.instance.db_class == "db.r5.4xlarge")
     before = found.present.effect
 
-    assert (Family.INSTANCE_EBS_IOPS, 18_750) == (
-        chosen.effect.next_ceiling.family,
-        chosen.effect.next_ceiling.value,
-    )
+    assert (Family.INSTANCE_EBS_IOPS, 18_750) == (chosen.effect.next_ceiling.family, chosen.effect.next_ceiling.value)
     gain = chosen.effect.served_bytes_per_s.high / before.served_bytes_per_s.high
     assert 1.2 < gain < 1.35
     assert chosen.effect.latency_s_mean.low < 0.5 * before.latency_s_mean.low
@@ -171,9 +157,7 @@ def test_a_budget_is_kept():
     assert not found.unpriced
 
 
-@pytest.mark.parametrize(
-    ("wish", "stays"), [("keep_class", "db_class"), ("keep_storage", "storage")]
-)
+@pytest.mark.parametrize(("wish", "stays"), [("keep_class", "db_class"), ("keep_storage", "storage")])
 def test_what_shall_stay_stays(wish: str, stays: str):
     """Class or storage, in every option."""
     found = of_example("claims-pipeline", **{wish: True})
@@ -250,13 +234,10 @@ def test_a_requested_standby_is_ordered_and_reported():
     assert options
     assert all("--multi-az" in o.commands[-1] for o in options)
     assert any(
-        note.startswith("All prices are with a standby")
-        and "current setup costs $11.50 a day" in note
+        note.startswith("All prices are with a standby") and "current setup costs $11.50 a day" in note
         for note in found.notes
     )
-    assert not any(
-        "--multi-az" in line for o in of_example("claims-pipeline").options for line in o.commands
-    )
+    assert not any("--multi-az" in line for o in of_example("claims-pipeline").options for line in o.commands)
 
 
 def test_a_budget_below_what_is_paid_now_is_reported():
@@ -297,10 +278,7 @@ def test_prices_older_than_a_year_say_their_date():
     The oldest price of what is shown is db.t3.xlarge's, of 2025-10-15; how old that is, the caller says,
     and without a word of his the window does.
     """
-    years = {
-        today: of_example("claims-pipeline", today=today)
-        for today in (None, "2026-10-15", "2026-10-16")
-    }
+    years = {today: of_example("claims-pipeline", today=today) for today in (None, "2026-10-15", "2026-10-16")}
 
     assert {"2025-10-15"} == {found.prices_as_of for found in years.values()}
     assert [False, False, True] == [found.are_prices_old for found in years.values()]
@@ -315,9 +293,5 @@ def test_no_option_lies_above_the_most_that_can_be_had(name: str):
 
     assert priced
     for option in priced:
-        most = max(
-            point.served_ratio.middle
-            for point in line
-            if point.usd_per_month <= option.cost.usd_per_month
-        )
+        most = max(point.served_ratio.middle for point in line if point.usd_per_month <= option.cost.usd_per_month)
         assert option.effect.served_ratio.middle <= most

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from plimsoll.model.pool_size import Basis, LoadPoint, PoolVerdict, ServerCapacity, Service
-from plimsoll.pools.concurrency import (
-    erlang_sessions,
-    fit_curve,
-    mean_duration_s,
-    median_points,
-    throughput,
-)
+from plimsoll.pools.concurrency import erlang_sessions, fit_curve, mean_duration_s, median_points, throughput
 from plimsoll.pools.pool_size import size_pools
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -49,9 +43,7 @@ def test_points_without_sessions_or_transactions_are_ignored():
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    ("contention", "coherence"), [(0.02, 1e-4), (0.1, 1e-3), (0.05, 5e-4), (0.3, 1e-3)]
-)
+@pytest.mark.parametrize(("contention", "coherence"), [(0.02, 1e-4), (0.1, 1e-3), (0.05, 5e-4), (0.3, 1e-3)])
 def test_a_curve_measured_beyond_its_knee_is_found(contention: float, coherence: float, seed: int):
     """If the knee was measured, N95 gives at least 90 % of the true maximum, and is not extrapolated."""
     curve = fit_curve(simulated(contention, coherence, 128, seed))
@@ -153,17 +145,12 @@ def test_the_server_bounds_where_the_machine_is_larger():
 
 def test_services_share_in_proportion_to_their_pools():
     """100 are divided into 80 and 20, so 20 and 10 per container; no pool grows."""
-    services = (
-        Service(name="orders", containers=4, pool=40),
-        Service(name="search", containers=2, pool=20),
-    )
+    services = (Service(name="orders", containers=4, pool=40), Service(name="search", containers=2, pool=20))
     sizing = size_pools(services, ServerCapacity(vcpu_count=50))
     large = size_pools(services, ServerCapacity(vcpu_count=500))
 
     assert [item.pool for item in sizing.recommended] == [20, 10]
-    assert sizing.recommended[0].arithmetic == (
-        "100 × 160 / 200 = 80 for the service; 80 / 4 containers = 20"
-    )
+    assert sizing.recommended[0].arithmetic == ("100 × 160 / 200 = 80 for the service; 80 / 4 containers = 20")
     assert [item.pool for item in large.recommended] == [40, 20]
 
 
@@ -258,8 +245,7 @@ def test_nothing_known_gives_no_number():
 def test_an_almost_idle_server_does_not_size_pools():
     """Little's law needs active sessions; for an almost idle server the note says so instead."""
     quiet, busy = (
-        " ".join(size_pools(TWELVE, ServerCapacity(vcpu_count=8, busy=n, per_s=100.0)).notes)
-        for n in (0.04, 0.2)
+        " ".join(size_pools(TWELVE, ServerCapacity(vcpu_count=8, busy=n, per_s=100.0)).notes) for n in (0.04, 0.2)
     )
 
     assert "only 0.04 sessions were active on average, too few to size pools" in quiet

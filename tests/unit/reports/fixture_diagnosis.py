@@ -58,9 +58,7 @@ def pressed_series():
     hour = (time - START_S) / HOUR_S
     demand = 120e6 + 55e6 * np.sin((hour - 3) / 24 * 2 * np.pi) + wobble(n, 1, 24e6)
     by_day = (time >= DAY[0]) & (time < DAY[1])
-    by_night = ((time >= NIGHT[0][0]) & (time < NIGHT[0][1])) | (
-        (time >= NIGHT[1][0]) & (time < NIGHT[1][1])
-    )
+    by_night = ((time >= NIGHT[0][0]) & (time < NIGHT[0][1])) | ((time >= NIGHT[1][0]) & (time < NIGHT[1][1]))
     total = np.where(by_day, 212.6e6 + wobble(n, 2, 0.4e6), demand)
     total = np.where(by_night, 437.4e6 + wobble(n, 3, 1.2e6), total)
     share = 0.62 + 0.1 * np.sin(hour) + wobble(n, 4, 0.04)
@@ -107,9 +105,7 @@ EVIDENCE = (
         weight=2.5,
     ),
     Evidence(kind="persistence", text="The level was held for 9 h 12 min.", weight=1.6),
-    Evidence(
-        kind="balance", text="EBSByteBalance% reached 0 % at 10:28 and stayed there.", weight=1.5
-    ),
+    Evidence(kind="balance", text="EBSByteBalance% reached 0 % at 10:28 and stayed there.", weight=1.5),
 )
 RULED_OUT = (
     RuledOut(
@@ -117,14 +113,8 @@ RULED_OUT = (
         reason="14,000 IOPS were served for hours, above the baseline of 12,000 IOPS, and "
         "EBSIOBalance% stayed at 99 %.",
     ),
-    RuledOut(
-        ceiling=VOLUME_IOPS,
-        reason="The peak of 17,100 IOPS is 57 % of the provisioned 30,000 IOPS.",
-    ),
-    RuledOut(
-        ceiling=VOLUME_THROUGHPUT,
-        reason="212.6 MB/s is 10 % of what the volume can do at this I/O size.",
-    ),
+    RuledOut(ceiling=VOLUME_IOPS, reason="The peak of 17,100 IOPS is 57 % of the provisioned 30,000 IOPS."),
+    RuledOut(ceiling=VOLUME_THROUGHPUT, reason="212.6 MB/s is 10 % of what the volume can do at this I/O size."),
 )
 SHORT = tuple(
     interval(
@@ -146,13 +136,7 @@ SHORT = tuple(
     for i in range(14)
 )
 INTERVALS = (
-    interval(
-        *NIGHT[0],
-        LEGACY_BURST,
-        level=437.4e6,
-        evidence=EVIDENCE[2:4],
-        context="lazy loading after a restore",
-    ),
+    interval(*NIGHT[0], LEGACY_BURST, level=437.4e6, evidence=EVIDENCE[2:4], context="lazy loading after a restore"),
     interval(*NIGHT[1], LEGACY_BURST, level=437.3e6, confidence=0.98, evidence=EVIDENCE[2:4]),
     interval(
         *DAY,
@@ -186,51 +170,17 @@ TIME_AT = tuple(
 
 GIB = 1024.0**3
 RESOURCES = (
+    resource(EBS, Verdict.BINDS, "instance EBS throughput", LEGACY_BASELINE, 438.5e6, 438.2e6, 171.3e6, 672.0),
     resource(
-        EBS,
-        Verdict.BINDS,
-        "instance EBS throughput",
-        LEGACY_BASELINE,
-        438.5e6,
-        438.2e6,
-        171.3e6,
-        672.0,
+        Family.INSTANCE_EBS_IOPS, Verdict.NEAR, "instance EBS IOPS", IOPS_BURST, 17_100.0, 16_900.0, 12_800.0, 85.0
     ),
     resource(
-        Family.INSTANCE_EBS_IOPS,
-        Verdict.NEAR,
-        "instance EBS IOPS",
-        IOPS_BURST,
-        17_100.0,
-        16_900.0,
-        12_800.0,
-        85.0,
+        Family.VOLUME_THROUGHPUT, Verdict.SLACK, "volume throughput", VOLUME_THROUGHPUT, 438.5e6, 438.2e6, 171.3e6, 0.0
     ),
-    resource(
-        Family.VOLUME_THROUGHPUT,
-        Verdict.SLACK,
-        "volume throughput",
-        VOLUME_THROUGHPUT,
-        438.5e6,
-        438.2e6,
-        171.3e6,
-        0.0,
-    ),
-    resource(
-        Family.VOLUME_IOPS,
-        Verdict.SLACK,
-        "volume IOPS",
-        VOLUME_IOPS,
-        17_100.0,
-        16_900.0,
-        12_800.0,
-        0.0,
-    ),
+    resource(Family.VOLUME_IOPS, Verdict.SLACK, "volume IOPS", VOLUME_IOPS, 17_100.0, 16_900.0, 12_800.0, 0.0),
     resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.52, 0.5, 0.4, 0.0),
     resource(Family.MEMORY, Verdict.SLACK, "memory", MEMORY, 33 * GIB, 32.8 * GIB, 31 * GIB, 0.0),
-    resource(
-        Family.CONNECTIONS, Verdict.SLACK, "connections", CONNECTIONS, 612.0, 590.0, 340.0, 0.0
-    ),
+    resource(Family.CONNECTIONS, Verdict.SLACK, "connections", CONNECTIONS, 612.0, 590.0, 340.0, 0.0),
     resource(
         Family.NETWORK,
         Verdict.UNKNOWN,
@@ -243,24 +193,14 @@ RESOURCES = (
         unit="bytes/s",
         note="NetworkReceiveThroughput and NetworkTransmitThroughput are not in the export.",
     ),
-    resource(
-        Family.STORAGE_SPACE,
-        Verdict.SLACK,
-        "storage space",
-        SPACE,
-        2010 * GIB,
-        2009 * GIB,
-        1990 * GIB,
-        0.0,
-    ),
+    resource(Family.STORAGE_SPACE, Verdict.SLACK, "storage space", SPACE, 2010 * GIB, 2009 * GIB, 1990 * GIB, 0.0),
 )
 
 FINDINGS = (
     Finding(
         code="EBSThroughputUnderprovisioned",
         severity="critical",
-        title="The instance's EBS throughput was at its legacy baseline of 212.5 MB/s from "
-        "2021-03-08 09:48 to 19:00.",
+        title="The instance's EBS throughput was at its legacy baseline of 212.5 MB/s from 2021-03-08 09:48 to 19:00.",
         text="The class has had a baseline of 287.5 MB/s since 2019-12-04; an instance launched "
         "earlier keeps the legacy limits until it is stopped and started.",
         moves=(
@@ -272,25 +212,18 @@ FINDINGS = (
     Finding(
         code="EBSVolumeIOPSUnreachable",
         severity="warning",
-        title="11,250 of the 30,000 provisioned IOPS cannot be reached: the class ends at 18,750 "
-        "IOPS.",
+        title="11,250 of the 30,000 provisioned IOPS cannot be reached: the class ends at 18,750 IOPS.",
         text="They are paid for every month.",
         moves=("Lower the provisioned IOPS to 18,750, or take a larger class.",),
     ),
-    Finding(
-        code="BalanceEmpty",
-        severity="note",
-        title="EBSByteBalance% was 0 % for 8 h 32 min.",
-    ),
+    Finding(code="BalanceEmpty", severity="note", title="EBSByteBalance% was 0 % for 8 h 32 min."),
 )
 
 
 ANNOTATIONS = (
     Annotation(time_s=DAY[0], text="autovacuum of the largest TOAST table"),
     Annotation(
-        time_s=START_S - 2 * HOUR_S,
-        text="Restored from snapshot rds:search-primary-2021-03-07",
-        kind=EventKind.RESTORE,
+        time_s=START_S - 2 * HOUR_S, text="Restored from snapshot rds:search-primary-2021-03-07", kind=EventKind.RESTORE
     ),
     Annotation(time_s=START_S + 10_800, text="Backing up DB instance", kind=EventKind.BACKUP),
     Annotation(time_s=START_S + 11_400, text="Finished DB Instance backup", kind=EventKind.BACKUP),
@@ -397,10 +330,7 @@ def quiet():
         intervals=(),
         time_at=(),
         resources=(
-            resource(
-                *(EBS, Verdict.SLACK, "instance EBS throughput", BASELINE),
-                *(54e6, 53.2e6, 31e6, 0.0),
-            ),
+            resource(*(EBS, Verdict.SLACK, "instance EBS throughput", BASELINE), *(54e6, 53.2e6, 31e6, 0.0)),
             resource(
                 *(Family.INSTANCE_EBS_IOPS, Verdict.SLACK, "instance EBS IOPS", IOPS_BASELINE),
                 *(3_857.0, 3_790.0, 2_214.0, 0.0),
@@ -421,17 +351,9 @@ def unknown():
     host = Instance(identifier="db7")
     shot = Snapshot(
         instance=host,
-        series={
-            Metric.CPU_RATIO: series(Metric.CPU_RATIO, np.full(60, 0.31) + wobble(60, 1, 0.04))
-        },
+        series={Metric.CPU_RATIO: series(Metric.CPU_RATIO, np.full(60, 0.31) + wobble(60, 1, 0.04))},
         source="export file cpu.json",
-        gaps=(
-            Gap(
-                metric="read_bytes_per_s",
-                reason="not in the export",
-                remedy="Export ReadThroughput.",
-            ),
-        ),
+        gaps=(Gap(metric="read_bytes_per_s", reason="not in the export", remedy="Export ReadThroughput."),),
     )
     lost = ("ReadThroughput", "WriteThroughput", "ReadIOPS", "WriteIOPS")
     diagnosis = Diagnosis(

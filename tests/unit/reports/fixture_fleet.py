@@ -10,14 +10,7 @@ from plimsoll.diagnosis.overview import overview_of
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Missing, Verdict
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.overview import (
-    BoundTime,
-    NearestResource,
-    OverviewRow,
-    RemainingAmount,
-    UnreadInstance,
-    Usage,
-)
+from plimsoll.model.overview import BoundTime, NearestResource, OverviewRow, RemainingAmount, UnreadInstance, Usage
 
 END_S = 1_763_640_000  # 2025-11-20T12:00:00Z
 DAY_S = 86_400
@@ -75,15 +68,11 @@ def bound(family, phase, value, seconds, *, dimension=THROUGHPUT, legacy=None, c
 
 def near(name, family, ratio, verdict=Verdict.SLACK, *, unit="ops/s", headroom=100.0):
     """The nearest resource."""
-    return NearestResource(
-        family=family, name=name, verdict=verdict, peak_ratio=ratio, headroom=headroom, unit=unit
-    )
+    return NearestResource(family=family, name=name, verdict=verdict, peak_ratio=ratio, headroom=headroom, unit=unit)
 
 
 LEGACY = bound(Family.INSTANCE_EBS_THROUGHPUT, Phase.LEGACY, 212.5e6, 33_120, legacy=Phase.BASELINE)
-BASELINE = bound(
-    Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, 86.875e6, 24_300, count=6, ago_s=3000
-)
+BASELINE = bound(Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, 86.875e6, 24_300, count=6, ago_s=3000)
 BURST = bound(Family.INSTANCE_EBS_THROUGHPUT, Phase.BURST, 347.5e6, 1500)
 VOLUME = bound(Family.VOLUME_IOPS, Phase.FIXED, 3000.0, 7200, dimension=IOPS, count=3, ago_s=40_200)
 UNDOCUMENTED = bound(Family.UNKNOWN, Phase.FIXED, 81.34e6, 5400, count=2, ago_s=19_800)
@@ -184,11 +173,7 @@ SLACK = tuple(
 )  # fmt: skip
 ROWS = (*SLACK, *UNKNOWN, *NEAR, *PRESSED)
 USAGE = Usage(
-    calls=(
-        ("rds:DescribeDBInstances", 1),
-        ("rds:DescribeEvents", 50),
-        ("cloudwatch:GetMetricData", 152),
-    ),
+    calls=(("rds:DescribeDBInstances", 1), ("rds:DescribeEvents", 50), ("cloudwatch:GetMetricData", 152)),
     metrics_requested=12_350,
 )
 

@@ -14,11 +14,7 @@ HOUR_S = 3600
 STEP_S = 60
 DAY_S = 24 * HOUR_S
 
-NOW = Origin(
-    source="Amazon EC2 User Guide, EBS-optimized instances",
-    read_on="2026-04-12",
-    valid_from="2019-12-04",
-)
+NOW = Origin(source="Amazon EC2 User Guide, EBS-optimized instances", read_on="2026-04-12", valid_from="2019-12-04")
 LEGACY = Origin(
     source="Amazon EC2 User Guide, edition of 2018-08-04",
     read_on="2026-04-12",

@@ -30,11 +30,7 @@ KNEE = Knee(
 
 def sheet(rows: tuple[SheetRow, ...] = ROWS, **fields: object) -> LimitSheet:
     plain = LimitSheet(
-        instance=Instance(
-            db_class="db.r5.2xlarge",
-            engine="postgres",
-            storage=Storage(kind="gp2", size_gib=1000),
-        ),
+        instance=Instance(db_class="db.r5.2xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)),
         volume_count=4,
         rows=rows,
         knee=KNEE,

@@ -24,11 +24,7 @@ def report() -> SweepReport:
         fit=fit,
         truths=(
             KnownNumber(
-                name="operations",
-                phase=Phase.BASELINE,
-                unit="ops/s",
-                known=301,
-                found=fit.phases[0].ops_limit,
+                name="operations", phase=Phase.BASELINE, unit="ops/s", known=301, found=fit.phases[0].ops_limit
             ),
         ),
         published=(

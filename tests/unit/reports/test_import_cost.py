@@ -14,8 +14,6 @@ def test_text_and_json_load_nothing_heavy():
         "import plimsoll.reports.diagnosis.html, plimsoll.reports.diagnosis.chart, plimsoll.reports.files.file\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert "[]" == loaded.stdout.strip()

@@ -96,9 +96,7 @@ IMPOSSIBLE = [
     (float("inf"), "it is inf"),
     (float("nan"), "it is nan"),
 ]
-FIELDS = {"AllocatedStorage": "allocated_storage", "Iops": "iops"} | {
-    "StorageThroughput": "storage_throughput"
-}
+FIELDS = {"AllocatedStorage": "allocated_storage", "Iops": "iops"} | {"StorageThroughput": "storage_throughput"}
 
 
 def template_with(tmp_path: Path, **properties: object) -> Path:
@@ -142,9 +140,7 @@ def test_a_plan_with_an_impossible_number_is_refused(tmp_path, field, value, wha
     with pytest.raises(DataError) as refused:
         read_terraform(plan_with(tmp_path, **{field: value}))
 
-    assert refused.value.message.startswith(
-        f"{field} of 'aws_db_instance.orders' is not possible: {what}"
-    )
+    assert refused.value.message.startswith(f"{field} of 'aws_db_instance.orders' is not possible: {what}")
 
 
 @pytest.mark.parametrize("field", ["instance_class", "engine", "identifier"])

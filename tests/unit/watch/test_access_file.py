@@ -51,9 +51,7 @@ def test_an_empty_file_protects_nothing(tmp_path: Path):
     assert (found.tls, found.users, found.headers) == (None, {}, {})
 
 
-def test_what_cannot_be_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[str, str], None]
-):
+def test_what_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[str, str], None]):
     """One sentence that names the place and no secret, and a hint that is a sentence."""
     monkeypatch.chdir(tmp_path)
     signed_by_itself(tmp_path)

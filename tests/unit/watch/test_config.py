@@ -63,9 +63,7 @@ def test_a_whole_file_is_read(tmp_path: Path):
     assert [r.name for r in open_receivers(found, {})] == ["ops"]
 
 
-def test_what_cannot_be_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[str, str], None]
-):
+def test_what_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[str, str], None]):
     """One sentence that names the place, and a hint that names what was probably meant."""
     monkeypatch.chdir(tmp_path)
 

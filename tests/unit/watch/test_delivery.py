@@ -68,9 +68,7 @@ def test_a_receiver_that_is_down_for_an_hour_loses_nothing(scene: Scene, ledger:
         (ZeroDivisionError(), 5),
     ],
 )
-def test_how_long_to_wait_depends_on_the_error(
-    scene: Scene, ledger: Ledger, error: Exception, wait_s: int
-):
+def test_how_long_to_wait_depends_on_the_error(scene: Scene, ledger: Ledger, error: Exception, wait_s: int):
     """A refusal waits for a person, a busy receiver says how long, and a mistake of ours does not end the sender."""
     scene.book.error = error
     scene.send(ledger)
@@ -101,9 +99,7 @@ def test_a_message_that_could_not_be_marked_is_not_sent_again(
     assert scene.book.states == [("bound", 1), ("bound", 2)]
 
 
-def test_nothing_is_sent_that_cannot_be_claimed(
-    scene: Scene, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_is_sent_that_cannot_be_claimed(scene: Scene, ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
     """A full disk is found before the message is sent."""
     monkeypatch.setattr(ledger, "claim", full)
     with pytest.raises(LedgerError):
@@ -127,9 +123,7 @@ def test_a_thread_sends_while_it_may(scene: Scene, ledger: Ledger):
     """It sends what waits when it begins, and ends when it is stopped."""
     sent: list[int] = []
     book = Book(write=lambda message: sent.append(message.number))
-    thread = DeliveryThread(
-        book, scene.open, may_send=lambda: True, now_s=scene.clock.now_s, log=scene.log
-    )
+    thread = DeliveryThread(book, scene.open, may_send=lambda: True, now_s=scene.clock.now_s, log=scene.log)
     for _ in range(200):
         if len(sent) == 2:
             break
@@ -143,9 +137,7 @@ def test_a_thread_sends_while_it_may(scene: Scene, ledger: Ledger):
 
 def test_a_spare_sends_nothing(scene: Scene, ledger: Ledger):
     """Without the lease it does not even look."""
-    thread = DeliveryThread(
-        scene.book, scene.open, may_send=lambda: False, now_s=scene.clock.now_s, log=scene.log
-    )
+    thread = DeliveryThread(scene.book, scene.open, may_send=lambda: False, now_s=scene.clock.now_s, log=scene.log)
     thread.wake()
     thread._thread.join(0.05)
 

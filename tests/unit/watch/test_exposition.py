@@ -23,10 +23,7 @@ def test_openmetrics_is_negotiated():
     families = {one.name: one for one in open_metrics(body.decode())}
     assert headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
     assert body.endswith(b"# EOF\n")
-    assert ("info", "counter") == (
-        families["plimsoll_build"].type,
-        families["plimsoll_watch_polls"].type,
-    )
+    assert ("info", "counter") == (families["plimsoll_build"].type, families["plimsoll_watch_polls"].type)
     (polls,) = families["plimsoll_watch_polls"].samples
     assert ({"target": 'rds:"*"\n'}, 3.0) == (polls.labels, polls.value)
 

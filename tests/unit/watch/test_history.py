@@ -44,9 +44,7 @@ def test_what_somebody_knows_of_is_not_sent(tmp_path: Path):
     scene = bound(tmp_path)
     with scene.open() as ledger:
         (instance,) = [record.instance for record in ledger.records()]
-        (found,) = [
-            t for t in History(scene.path).transitions(instance, count_max=9) if t.rule == "bound"
-        ]
+        (found,) = [t for t in History(scene.path).transitions(instance, count_max=9) if t.rule == "bound"]
         before = ledger.waiting_count()
         assert not ledger.acknowledge(known(found.key, 2), now_s=scene.real_s)
         assert not ledger.acknowledge(known("another"), now_s=scene.real_s)

@@ -93,9 +93,7 @@ def test_a_failure_makes_it_unknown_and_is_said_once(error: Exception, told: str
         database.watch.inspect()
 
     assert database.load.missing == f"could not be inspected: {told}"
-    assert [(line["event"], line["error"]) for line in database.lines] == [
-        ("database not inspected", told)
-    ]
+    assert [(line["event"], line["error"]) for line in database.lines] == [("database not inspected", told)]
     database.error = None
     database.watch.inspect()
     assert database.load.missing == ""

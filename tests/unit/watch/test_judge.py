@@ -30,12 +30,10 @@ def test_the_newest_minute_is_left_out_while_it_may_grow():
 def test_all_rates_must_have_come():
     """A minute that one of them lacks is not complete; a metric that stopped long ago holds nobody up."""
     late = builders.snapshot(
-        {m: np.ones(60) for m in builders.RATES[:3]},
-        builders.series(Metric.WRITE_OPS_PER_S, np.ones(58)),
+        {m: np.ones(60) for m in builders.RATES[:3]}, builders.series(Metric.WRITE_OPS_PER_S, np.ones(58))
     )
     dead = builders.snapshot(
-        {m: np.ones(60) for m in builders.RATES[:3]},
-        builders.series(Metric.WRITE_OPS_PER_S, np.ones(30)),
+        {m: np.ones(60) for m in builders.RATES[:3]}, builders.series(Metric.WRITE_OPS_PER_S, np.ones(30))
     )
 
     assert data_end_of(late, END_S) == START_S + 58 * MINUTE
@@ -55,9 +53,7 @@ def test_only_the_first_messages_of_a_round_have_advice_and_a_picture(tmp_path: 
     scene = Scene(tmp_path, "b" * 30)
     judge = Judge(
         RuleTables(),
-        Computations(
-            diagnose=scene.diagnose, advise=lambda *_: ("Look at it",), draw=lambda *_: b"p"
-        ),
+        Computations(diagnose=scene.diagnose, advise=lambda *_: ("Look at it",), draw=lambda *_: b"p"),
         runbook_base="",
         log=scene.log,
     )
@@ -96,11 +92,7 @@ def failing(*_: object) -> None:
 def test_an_internal_error_costs_a_reading_its_part(part: str, tmp_path: Path):
     """Without advice or a picture the message goes out; an instance that cannot be judged is silent, with the reason."""
     scene = Scene(tmp_path, "b" * 30)
-    working = {
-        "diagnose": scene.diagnose,
-        "advise": lambda *_: ("Look at it",),
-        "draw": lambda *_: b"p",
-    }
+    working = {"diagnose": scene.diagnose, "advise": lambda *_: ("Look at it",), "draw": lambda *_: b"p"}
     lines: list[tuple[str, dict[str, object]]] = []
     judge = Judge(
         RuleTables(),
@@ -110,14 +102,10 @@ def test_an_internal_error_costs_a_reading_its_part(part: str, tmp_path: Path):
     )
     at_s = EPOCH_S + 20 * MINUTE
     record = RememberedInstance(
-        instance=WatchedInstance(account="", region="", name="orders"),
-        target=TARGET,
-        data_end_s=at_s - 15 * MINUTE,
+        instance=WatchedInstance(account="", region="", name="orders"), target=TARGET, data_end_s=at_s - 15 * MINUTE
     )
     snapshot = watched.snapshot(start_s=at_s - 3 * HOUR_S, minutes=180)
-    outcomes = [
-        judge.of_data(snapshot, record, [], (), at_s=at_s, window_s=3 * HOUR_S) for _ in range(2)
-    ]
+    outcomes = [judge.of_data(snapshot, record, [], (), at_s=at_s, window_s=3 * HOUR_S) for _ in range(2)]
 
     said = [fields["error"] for event, fields in lines if "could not be evaluated" in event]
     assert len(said) == 1

@@ -15,13 +15,7 @@ from plimsoll.model.ceiling import Family
 from plimsoll.watch.law.days import DAY_S, DaySummary
 from plimsoll.watch.law.machine import Standing
 from plimsoll.watch.law.message import Message, WatchState
-from plimsoll.watch.ledger import (
-    InstanceOutcome,
-    LeaseLostError,
-    Ledger,
-    LedgerError,
-    RememberedInstance,
-)
+from plimsoll.watch.ledger import InstanceOutcome, LeaseLostError, Ledger, LedgerError, RememberedInstance
 
 RECORD = RememberedInstance(instance=watched.INSTANCE, target="rds:*", data_end_s=watched.END_S)
 NOW_S = 1_000_000.0
@@ -76,15 +70,11 @@ def test_a_picture_is_kept_for_as_long_as_somebody_waits_for_it(ledger: Ledger):
         return b"".join(msgspec.json.decode(row[0], type=Message).picture_png for row in rows)
 
     found = outcome(1)
-    drawn = replace(
-        found, messages=tuple(replace(one, picture_png=b"png") for one in found.messages)
-    )
+    drawn = replace(found, messages=tuple(replace(one, picture_png=b"png") for one in found.messages))
     ledger.store(replace(drawn, announced=frozenset()), ["ops"], now_s=NOW_S)
     assert kept() == b""
     other = outcome(1, key="o" * 16)
-    drawn = replace(
-        other, messages=tuple(replace(one, picture_png=b"png") for one in other.messages)
-    )
+    drawn = replace(other, messages=tuple(replace(one, picture_png=b"png") for one in other.messages))
     ledger.store(drawn, ["ops", "mail"], now_s=NOW_S)
     for receiver, left in (("ops", b"png"), ("mail", b"")):
         queued = ledger.due(receiver, now_s=NOW_S, longest_wait_s=3600.0)
@@ -233,9 +223,7 @@ def test_own_requests_are_counted_by_month(ledger: Ledger):
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path):
     """One sentence for a text file, for a folder that is not there, and for another version."""
-    (tmp_path / "text").write_text(
-        "this is not a database, and long enough to be seen as none\n" * 9
-    )
+    (tmp_path / "text").write_text("this is not a database, and long enough to be seen as none\n" * 9)
     with sqlite3.connect(tmp_path / "newer.db") as newer:
         newer.execute("PRAGMA user_version = 99")
     newer.close()

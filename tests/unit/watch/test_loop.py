@@ -69,12 +69,7 @@ def test_thirty_minutes_without_aws_resolve_nothing(tmp_path: Path, error: Sourc
     seen = played(scene, 150)
 
     assert seen[0] == ("bound", "bound", 30)
-    assert [one[:2] for one in seen] == [
-        ("bound", "bound"),
-        ("unknown", "unknown"),
-        ("unknown", "ok"),
-        ("bound", "ok"),
-    ]
+    assert [one[:2] for one in seen] == [("bound", "bound"), ("unknown", "unknown"), ("unknown", "ok"), ("bound", "ok")]
     assert 68 <= seen[1][2] <= 72
     assert 89 <= seen[2][2] <= 92
     assert seen[3][2] >= 89 + 30
@@ -228,9 +223,7 @@ def test_a_target_that_never_answered_is_unknown(tmp_path: Path):
 
 
 @pytest.mark.parametrize("letters", ["." * 60, "?" * 60])
-def test_a_loop_that_cannot_store_does_not_ask_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: str
-):
+def test_a_loop_that_cannot_store_does_not_ask_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: str):
     """A full disk costs no request: turns every second ask as rarely as ever."""
     scene = Scene(tmp_path, letters)
 
@@ -321,10 +314,7 @@ def test_the_alert_of_a_deleted_instance_ends_after_a_day(tmp_path: Path):
         assert watch.status() == 2
 
     got = scene.book.got
-    assert [(m.rule, m.state.value) for m in got[:2]] == [
-        ("bound", "bound"),
-        ("unknown", "unknown"),
-    ]
+    assert [(m.rule, m.state.value) for m in got[:2]] == [("bound", "bound"), ("unknown", "unknown")]
     assert sorted((m.rule, m.state.value) for m in got[2:]) == [("bound", "ok"), ("unknown", "ok")]
     last = next(m for m in got[2:] if m.rule == "bound")
     assert last.key == got[0].key

@@ -21,10 +21,7 @@ from scenes import Scene, full, settings_of
 
 
 def service_of(
-    scene: Scene,
-    *,
-    loaded: list[int] | None = None,
-    load: Callable[[], OpenedConfiguration] | None = None,
+    scene: Scene, *, loaded: list[int] | None = None, load: Callable[[], OpenedConfiguration] | None = None
 ) -> WatchService:
     """A service of a scene; the second time its configuration cannot be read."""
     loads = loaded if loaded is not None else []
@@ -33,12 +30,8 @@ def service_of(
         loads.append(1)
         if len(loads) == 2:
             raise UsageError("'watch.toml' is not TOML", "Correct it.")
-        settings = replace(
-            settings_of(web=WebSettings(listen_address="127.0.0.1:0")), ledger=str(scene.path)
-        )
-        return OpenedConfiguration(
-            settings=settings, targets=[scene.target], receivers=[scene.book]
-        )
+        settings = replace(settings_of(web=WebSettings(listen_address="127.0.0.1:0")), ledger=str(scene.path))
+        return OpenedConfiguration(settings=settings, targets=[scene.target], receivers=[scene.book])
 
     return WatchService(
         load or load_twice,
@@ -96,10 +89,7 @@ def test_a_bad_configuration_changes_nothing(tmp_path: Path):
         good = httpx.post(f"{url}/-/reload")
         assert until(lambda: bool(scene.events("reloaded")))
 
-    assert (bad.status_code, bad.text) == (
-        400,
-        "the old configuration goes on: 'watch.toml' is not TOML\n",
-    )
+    assert (bad.status_code, bad.text) == (400, "the old configuration goes on: 'watch.toml' is not TOML\n")
     assert good.status_code == 200
     # Once at the start, once for each request: what was checked is what is used.
     assert len(loaded) == 3
@@ -137,11 +127,7 @@ def test_metrics_are_those_of_the_last_turn(tmp_path: Path):
 
     found = values(pages[-1].text)
     assert scene.asked == asked
-    assert (
-        found["plimsoll_watch_lease_owner"]
-        == found['plimsoll_watch_polls_total{target="rds:*"}']
-        == 1
-    )
+    assert found["plimsoll_watch_lease_owner"] == found['plimsoll_watch_polls_total{target="rds:*"}'] == 1
     assert found['plimsoll_watch_metrics_requested_total{target="rds:*"}'] == 14
     assert found['plimsoll_watch_messages_sent_total{receiver="ops"}'] == 0
     assert found['plimsoll_watch_outbox_messages{receiver="ops"}'] == 0
@@ -198,9 +184,7 @@ def test_a_reload_says_what_it_does_not_change(tmp_path: Path):
     def load() -> OpenedConfiguration:
         settings = settings_of(web=WebSettings(listen_address="127.0.0.1:0"))
         settings = replace(settings, ledger=ledgers.pop(0))
-        return OpenedConfiguration(
-            settings=settings, targets=[scene.target], receivers=[scene.book]
-        )
+        return OpenedConfiguration(settings=settings, targets=[scene.target], receivers=[scene.book])
 
     service = service_of(scene, load=load)
     with running(service):
@@ -214,9 +198,7 @@ def test_a_reload_says_what_it_does_not_change(tmp_path: Path):
     assert not (tmp_path / "other.db").exists()
 
 
-def test_once_is_no_success_if_nothing_could_be_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_once_is_no_success_if_nothing_could_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """An error, not the status of what was known before; the next process need not wait for the lease."""
     scene = Scene(tmp_path, "")
     assert service_of(scene).once() == 0

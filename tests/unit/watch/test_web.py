@@ -37,9 +37,7 @@ def broken(_request: Request) -> Response:
 
 
 @contextmanager
-def served(
-    access: Door | None = None, lines: list[dict[str, object]] | None = None
-) -> Iterator[WatchServer]:
+def served(access: Door | None = None, lines: list[dict[str, object]] | None = None) -> Iterator[WatchServer]:
     """A server with plain answers."""
 
     def log(event: str, **fields: object) -> None:
@@ -119,10 +117,7 @@ def test_a_silent_client_is_let_go(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("is_later", [False, True])
 def test_nonsense_in_a_body_is_no_error_of_ours(is_later: bool, caplog: pytest.LogCaptureFixture):
     """Before the request was answered and afterwards: the connection ends, and nothing is logged."""
-    begun, nonsense = (
-        b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"Z\r\n",
-    )
+    begun, nonsense = (b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", b"Z\r\n")
     with served() as server:
         host, _, port = server.address.rpartition(":")
         with socket.create_connection((host, int(port)), timeout=30.0) as client:
@@ -145,6 +140,4 @@ def test_an_error_of_ours_is_logged_and_not_shown():
         answer = httpx.get(f"http://{server.address}/broken")
 
     assert (answer.status_code, "ZeroDivision" in answer.text) == (500, False)
-    assert lines == [
-        {"event": "page failed", "path": "/broken", "error": "ZeroDivisionError: 3 / 0"}
-    ]
+    assert lines == [{"event": "page failed", "path": "/broken", "error": "ZeroDivisionError: 3 / 0"}]

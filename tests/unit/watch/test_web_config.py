@@ -74,9 +74,7 @@ def test_without_a_file_everybody_is_answered():
         ("Basic ä", False),
     ],
 )
-def test_only_name_and_password_together_are_allowed(
-    tmp_path: Path, header: str | None, is_allowed: bool
-):
+def test_only_name_and_password_together_are_allowed(tmp_path: Path, header: str | None, is_allowed: bool):
     """Whatever else a client sends is a plain no, every time."""
     access = AccessByFile(written(tmp_path, USERS))
 
@@ -93,9 +91,7 @@ def test_a_password_of_more_than_72_bytes_is_read_as_bcrypt_reads_it(tmp_path: P
     assert access.refusal(basic("long", password[:71])) is HTTPStatus.UNAUTHORIZED
 
 
-def test_a_name_that_is_unknown_costs_what_a_wrong_password_costs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_name_that_is_unknown_costs_what_a_wrong_password_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """One bcrypt each, of the cost of the costliest user."""
     costly = bcrypt.hashpw(b"x", bcrypt.gensalt(5)).decode()
     access = AccessByFile(written(tmp_path, f"{USERS}  other: {costly}\n"))
@@ -223,9 +219,7 @@ def test_a_key_with_a_password_is_refused_and_nobody_is_asked(tmp_path: Path):
 
     loaded = serialization.load_pem_private_key(key.encode(), None)
     locked = loaded.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(b"secret"),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
     )
     pair.write_text(locked.decode() + "-----BEGIN CERTIFICATE" + certificate)
 
@@ -246,10 +240,7 @@ def test_guesses_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: pytest.
         return False
 
     monkeypatch.setattr(bcrypt, "checkpw", check)
-    guesses = [
-        threading.Thread(target=access.refusal, args=(basic("prometheus", str(n)),))
-        for n in range(8)
-    ]
+    guesses = [threading.Thread(target=access.refusal, args=(basic("prometheus", str(n)),)) for n in range(8)]
     for guess in guesses:
         guess.start()
     assert begun.acquire(timeout=5.0)

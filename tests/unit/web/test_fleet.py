@@ -14,12 +14,7 @@ from plimsoll.watch.ledger import Acknowledgement, RememberedInstance
 from plimsoll.web.fleet import row_of, summary_of
 from plimsoll.web.markup import rendered
 
-FACTS = (
-    ("instance_class", "db.m6g.large"),
-    ("storage_type", "gp3"),
-    ("engine", "postgres"),
-    ("simulated", ""),
-)
+FACTS = (("instance_class", "db.m6g.large"), ("storage_type", "gp3"), ("engine", "postgres"), ("simulated", ""))
 
 
 def entry(
@@ -43,11 +38,7 @@ def entry(
         state=state,
     )
     numbers = InstanceNumbers(
-        at_s=watched.END_S,
-        verdict=Verdict.SLACK,
-        facts=FACTS,
-        catalog_s=None,
-        ceilings=(ceiling,),
+        at_s=watched.END_S, verdict=Verdict.SLACK, facts=FACTS, catalog_s=None, ceilings=(ceiling,)
     )
     subject = instance.subject("bound", "instance_ebs_throughput")
     standing = Standing(subject=subject, state=alert, since_s=watched.START_S, number=1)
@@ -96,9 +87,7 @@ def test_the_ceiling_of_an_alert_is_shown():
     of = entry(ratio=0.3, alert=WatchState.BOUND)
     numbers = of.status.numbers
     assert numbers is not None
-    other = CeilingNumbers(
-        ceiling="volume_throughput", unit="bytes/s", served=90e6, sustained=100e6
-    )
+    other = CeilingNumbers(ceiling="volume_throughput", unit="bytes/s", served=90e6, sustained=100e6)
     both = replace(numbers, ceilings=(other, *numbers.ceilings))
 
     def shown(standings: tuple[Standing, ...]) -> str:

@@ -10,9 +10,7 @@ from plimsoll.web.guard import COOKIE, FormGuard, HostNames, RefusedFormError, p
 COOKIES = "c" * 32
 
 
-def request(
-    body: bytes = b"", *, cookie: str = COOKIES, headers: dict[str, str] | None = None
-) -> Request:
+def request(body: bytes = b"", *, cookie: str = COOKIES, headers: dict[str, str] | None = None) -> Request:
     """A form that was sent to localhost."""
     given = {"host": "localhost:9780", "cookie": f"{COOKIE}={cookie}", **(headers or {})}
     scope = {

@@ -10,11 +10,7 @@ _TEXT: dict[str, Any] = {"type": ["string", "null"]}
 _NUMBER: dict[str, Any] = {"type": ["number", "null"]}
 
 CONNECTION_FIELDS: dict[str, dict[str, Any]] = {
-    "target": {
-        "label": "Target",
-        "description": "rds:NAME, prom:URL, or a file of metrics.",
-        "schema": _TEXT,
-    },
+    "target": {"label": "Target", "description": "rds:NAME, prom:URL, or a file of metrics.", "schema": _TEXT},
     "region": {"label": "AWS region", "description": "For rds:NAME.", "schema": _TEXT},
     "role_arn": {
         "label": "AWS role",
@@ -31,11 +27,7 @@ CONNECTION_FIELDS: dict[str, dict[str, Any]] = {
         "description": "Id of the Postgres connection of the same database. Loads need it.",
         "schema": _TEXT,
     },
-    "identifier": {
-        "label": "Instance",
-        "description": "For a Prometheus that has several.",
-        "schema": _TEXT,
-    },
+    "identifier": {"label": "Instance", "description": "For a Prometheus that has several.", "schema": _TEXT},
     "db_class": {
         "label": "Instance class",
         "description": "For example db.r6g.2xlarge. AWS says it by itself.",
@@ -46,11 +38,7 @@ CONNECTION_FIELDS: dict[str, dict[str, Any]] = {
     "size_gib": {"label": "Storage in GiB", "schema": _NUMBER},
     "iops": {"label": "Provisioned IOPS", "schema": _NUMBER},
     "throughput_mibps": {"label": "Provisioned MiB/s", "schema": _NUMBER},
-    "launched": {
-        "label": "Launched",
-        "description": "Date; an old instance may have legacy limits.",
-        "schema": _TEXT,
-    },
+    "launched": {"label": "Launched", "description": "Date; an old instance may have legacy limits.", "schema": _TEXT},
 }
 """Fields of a connection beside the password, each a key of its extras."""
 
@@ -66,9 +54,7 @@ def get_provider_info() -> dict[str, Any]:
         "name": _NAME,
         "description": "Waits for I/O budget, loads at its pace, and says which limit binds.",
         "versions": [__version__],
-        "integrations": [
-            {"integration-name": _NAME, "external-doc-url": "", "tags": ["service"]},
-        ],
+        "integrations": [{"integration-name": _NAME, "external-doc-url": "", "tags": ["service"]}],
         "hooks": _modules("hooks.plimsoll"),
         "operators": _modules("operators.load", "operators.diagnose"),
         "sensors": _modules("sensors.io_budget"),

@@ -34,9 +34,7 @@ class BudgetNeed:
         if (self.batch_gib is None) != (self.within_s is None):
             raise ValueError("batch_gib and within belong together: give both, or neither")
         if self.rate_bytes_per_s is None and self.balance_ratio is None and self.batch_gib is None:
-            raise ValueError(
-                "nothing to wait for: give rate_bytes_per_s, balance_ratio, or batch_gib with within"
-            )
+            raise ValueError("nothing to wait for: give rate_bytes_per_s, balance_ratio, or batch_gib with within")
         if self.balance_ratio is not None and not 0 < self.balance_ratio <= 1:
             raise ValueError("balance_ratio must be above 0 and at most 1")
         if not 0 <= self.reserve_ratio < 1:
@@ -88,9 +86,7 @@ def judge(snapshot: Any, need: BudgetNeed, now_s: float | None) -> BudgetAnswer:
     """
     import plimsoll
 
-    allowance = plimsoll.allowance(
-        snapshot, plimsoll.PaceTerms(reserve_ratio=need.reserve_ratio), now_s=now_s
-    )
+    allowance = plimsoll.allowance(snapshot, plimsoll.PaceTerms(reserve_ratio=need.reserve_ratio), now_s=now_s)
     missing = _missing(allowance)
     if missing:
         return BudgetAnswer(may_go=False, text=missing)
@@ -103,14 +99,10 @@ def judge(snapshot: Any, need: BudgetNeed, now_s: float | None) -> BudgetAnswer:
     rate = allowance.unstepped_bytes_per_s
     if needed is not None:
         if need.within_s is not None:
-            spread = plimsoll.PaceTerms(
-                reserve_ratio=need.reserve_ratio, deadline_s=allowance.time_s + need.within_s
-            )
+            spread = plimsoll.PaceTerms(reserve_ratio=need.reserve_ratio, deadline_s=allowance.time_s + need.within_s)
             rate = plimsoll.allowance(snapshot, spread, now_s=now_s).unstepped_bytes_per_s
         may_go = may_go and rate >= needed
-        reasons.append(
-            f"a batch may load {rate / 1e6:,.1f} MB/s of input, {needed / 1e6:,.1f} MB/s are needed"
-        )
+        reasons.append(f"a batch may load {rate / 1e6:,.1f} MB/s of input, {needed / 1e6:,.1f} MB/s are needed")
     return BudgetAnswer(may_go=may_go, text="; ".join(reasons), bytes_per_s=rate)
 
 

@@ -69,9 +69,7 @@ def next_retry(
     longest: timedelta = _LONGEST,
 ) -> datetime:
     """Return when to try again: when credits are back, and not later than `longest` from now."""
-    ready, _ = time_until_credits(
-        plimsoll_conn_id, target=target, balance_ratio=balance_ratio, began=began
-    )
+    ready, _ = time_until_credits(plimsoll_conn_id, target=target, balance_ratio=balance_ratio, began=began)
     return datetime.now(UTC) + (longest if ready is None else min(ready, longest))
 
 
@@ -99,23 +97,14 @@ if RetryPolicy is not None:
             self.plimsoll_conn_id, self.target = plimsoll_conn_id, target
             self.balance_ratio, self.longest = balance_ratio, longest
 
-        def evaluate(
-            self,
-            exception: BaseException,
-            try_number: int,
-            max_tries: int,
-            context: Any = None,
-        ) -> Any:
+        def evaluate(self, exception: BaseException, try_number: int, max_tries: int, context: Any = None) -> Any:
             """Return the delay, in the process of the task; if nothing can be read, the task's own delay."""
             import plimsoll
 
             began = context["ti"].start_date if context else None
             try:
                 ready, text = time_until_credits(
-                    self.plimsoll_conn_id,
-                    target=self.target,
-                    balance_ratio=self.balance_ratio,
-                    began=began,
+                    self.plimsoll_conn_id, target=self.target, balance_ratio=self.balance_ratio, began=began
                 )
             except (plimsoll.PlimsollError, ValueError, AirflowNotFoundException):
                 return RetryDecision.default()

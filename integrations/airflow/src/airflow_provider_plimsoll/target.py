@@ -53,9 +53,7 @@ class PlimsollTarget:
             headers=(f"Authorization:Bearer {self.token}",) if self.token else (),
         )
 
-    def read(
-        self, last: str | None = None, since: str | None = None, until: str | None = None
-    ) -> Any:
+    def read(self, last: str | None = None, since: str | None = None, until: str | None = None) -> Any:
         """
         Return the snapshot of a window; blocks until the source has answered.
 
@@ -65,9 +63,7 @@ class PlimsollTarget:
         import plimsoll
 
         return plimsoll.read(
-            self.target,
-            instance=self.instance_options(),
-            options=self.read_options(last, since, until),
+            self.target, instance=self.instance_options(), options=self.read_options(last, since, until)
         )
 
 
@@ -88,9 +84,7 @@ def target_of(
     """
     named = target or _text(extras, "target")
     if named is None:
-        raise ValueError(
-            f"the connection '{conn_id}' has no target: write rds:NAME or prom:URL into its field Target"
-        )
+        raise ValueError(f"the connection '{conn_id}' has no target: write rds:NAME or prom:URL into its field Target")
     instance: list[tuple[str, Any]] = [
         (name, text) for name in _INSTANCE_TEXTS if (text := _text(extras, name)) is not None
     ]

@@ -28,8 +28,7 @@ def verdict_of(diagnosis: Any) -> dict[str, Any]:
             "share_of_window": binding.seconds / diagnosis.span_s if diagnosis.span_s else None,
         },
         "findings": [
-            {"code": one.code, "severity": str(one.severity), "title": one.title}
-            for one in diagnosis.findings
+            {"code": one.code, "severity": str(one.severity), "title": one.title} for one in diagnosis.findings
         ],
         "forecasts": [one.text for one in diagnosis.forecasts],
         "missing": [one.name for one in diagnosis.missing],
@@ -43,9 +42,7 @@ def text_of(diagnosis: Any) -> str:
         return f"{name}: {diagnosis.findings[0].title}"
     if diagnosis.verdict.value == "unknown":
         missing = ", ".join(one.name for one in diagnosis.missing)
-        return f"{name}: no verdict, because metrics are missing" + (
-            f" ({missing})" if missing else ""
-        )
+        return f"{name}: no verdict, because metrics are missing" + (f" ({missing})" if missing else "")
     return f"{name}: no limit of the storage was reached"
 
 

@@ -16,7 +16,5 @@ with DAG("again", schedule="@once", start_date=datetime(2026, 1, 1, tzinfo=UTC),
     Batch(
         task_id="batch",
         retries=1,
-        retry_policy=CreditsBackRetryPolicy(
-            target="rds:busy", balance_ratio=0.6, longest=timedelta(hours=24)
-        ),
+        retry_policy=CreditsBackRetryPolicy(target="rds:busy", balance_ratio=0.6, longest=timedelta(hours=24)),
     )

@@ -49,9 +49,7 @@ def slack_messages_of(snapshot: Snapshot, *, empty_minutes: int) -> tuple[str, .
     with MessageInbox() as inbox, TemporaryDirectory(prefix="plimsoll-watch-") as folder:
         receiver = open_receiver(slack, {_VARIABLE: inbox.url})
         with Ledger(Path(folder) / "watch.db", owner="experiment") as ledger:
-            watch = Watch(
-                settings, [_target_of(snapshot)], ledger, computations(), clock=clock, log=_nothing
-            )
+            watch = Watch(settings, [_target_of(snapshot)], ledger, computations(), clock=clock, log=_nothing)
             delivery = Delivery(receiver, ledger, now_s=clock.now_s, log=_nothing)
             # The last minute is complete a minute after its end.
             for moment in range(start_s, end_s + 3 * _MINUTE_S, _MINUTE_S):
@@ -62,19 +60,12 @@ def slack_messages_of(snapshot: Snapshot, *, empty_minutes: int) -> tuple[str, .
 
 
 def _target_of(snapshot: Snapshot) -> WatchTarget:
-    def read(
-        window_s: tuple[int, int], is_chosen: Callable[[str], bool]
-    ) -> Iterator[Snapshot | UnreadInstance]:
+    def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         if is_chosen(snapshot.instance.identifier):
             yield cut(snapshot, window_s)
 
     return WatchTarget(
-        name=snapshot.instance.identifier,
-        account="",
-        is_live=True,
-        metric_count=0,
-        read=read,
-        spent=lambda: 0,
+        name=snapshot.instance.identifier, account="", is_live=True, metric_count=0, read=read, spent=lambda: 0
     )
 
 

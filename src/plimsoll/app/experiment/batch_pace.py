@@ -83,10 +83,7 @@ def gate_pace(facts: Catalog, gate: Gate, setup: GateSetup, dsn: str) -> Iterato
         dsn: of the database behind it.
     """
     clock = setup.clock
-    chain = [
-        replace(stage, capacity=stage.capacity / clock)
-        for stage in enforced_stages_of(setup, facts)
-    ]
+    chain = [replace(stage, capacity=stage.capacity / clock) for stage in enforced_stages_of(setup, facts)]
     terms = PaceTerms(
         horizon_s=HORIZON_S / clock,
         lag_s=LAG_S / clock,

@@ -26,9 +26,7 @@ _LEVEL_RATIO = 0.03
 _SHARE_MIN = 0.1
 
 
-def binding_check(
-    diagnosis: Diagnosis, truth: GroundTruth, *, binds: str, limit: float | None
-) -> ExperimentCheck:
+def binding_check(diagnosis: Diagnosis, truth: GroundTruth, *, binds: str, limit: float | None) -> ExperimentCheck:
     """
     Check that the diagnosis names the limit that bound, or none.
 
@@ -47,18 +45,12 @@ def binding_check(
         is_right = not any(one.phase is Phase.BASELINE for one in diagnosis.intervals)
     elif binds == "none" or limit is None:
         # What follows from the truth itself: a limit that acted for long enough is no mistake.
-        is_right = diagnosis.verdict is not Verdict.UNKNOWN and (
-            not diagnosis.intervals or truth.is_right
-        )
+        is_right = diagnosis.verdict is not Verdict.UNKNOWN and (not diagnosis.intervals or truth.is_right)
         expected = f"no slow period; the gate: {held}"
     else:
-        expected = (
-            f"instance EBS throughput, {binds}, {quantity(limit, 'bytes/s')}; the gate: {held}"
-        )
+        expected = f"instance EBS throughput, {binds}, {quantity(limit, 'bytes/s')}; the gate: {held}"
         is_right = _names(diagnosis, binds, limit)
-    return ExperimentCheck(
-        command="diagnose", expected=expected, found=_found_words(diagnosis), is_right=is_right
-    )
+    return ExperimentCheck(command="diagnose", expected=expected, found=_found_words(diagnosis), is_right=is_right)
 
 
 def not_iops_check(diagnosis: Diagnosis) -> ExperimentCheck:
@@ -69,14 +61,10 @@ def not_iops_check(diagnosis: Diagnosis) -> ExperimentCheck:
     found = reasons[0] if reasons and shown is None else "IOPS are not named"
     if shown is not None:
         found = f"IOPS at {quantity(shown.level, 'ops/s')}"
-    return ExperimentCheck(
-        command="diagnose", expected="not IOPS", found=found, is_right=shown is None
-    )
+    return ExperimentCheck(command="diagnose", expected="not IOPS", found=found, is_right=shown is None)
 
 
-def relief_check(
-    diagnosis: Diagnosis, window_s: tuple[int, int], relief_minutes: tuple[int, int]
-) -> ExperimentCheck:
+def relief_check(diagnosis: Diagnosis, window_s: tuple[int, int], relief_minutes: tuple[int, int]) -> ExperimentCheck:
     """
     Check that the diagnosis sees a time without the limit between two times at it.
 
@@ -138,17 +126,11 @@ def plan_check(plan: Plan | None, *, names: Sequence[str]) -> ExperimentCheck:
     rungs = () if plan.ladder is None else plan.ladder.rungs
     steps = [plan.options[rung.option] for rung in rungs]
     is_first = bool(steps) and any(m.kind is MoveKind.RESTART for m in steps[0].moves)
-    found = " → ".join(
-        f"{step.title} ({format_ratio(rung.chance)})"
-        for step, rung in zip(steps, rungs, strict=True)
-    )
+    found = " → ".join(f"{step.title} ({format_ratio(rung.chance)})" for step, rung in zip(steps, rungs, strict=True))
     has_class = any(name in (step.instance.db_class or "") for step in steps for name in names)
     more = "" if has_class or not names else f"; {names[0]} is not among them"
     return ExperimentCheck(
-        command="plan",
-        expected=expected,
-        found=f"{found}{more}" if found else plan.headline,
-        is_right=is_first,
+        command="plan", expected=expected, found=f"{found}{more}" if found else plan.headline, is_right=is_first
     )
 
 
@@ -164,18 +146,14 @@ def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> Expe
     """
     expected = "better: no time at a limit" if was_enough else "the step was not enough"
     if comparison is None:
-        return ExperimentCheck(
-            command="compare", expected=expected, found="no comparison", is_right=False
-        )
+        return ExperimentCheck(command="compare", expected=expected, found="no comparison", is_right=False)
     shares = [
         "unknown" if side.at_ceiling_share is None else format_ratio(side.at_ceiling_share)
         for side in (comparison.before, comparison.after)
     ]
     step = comparison.step
     words = "" if step is None else f"; the step was {step.value.replace('_', ' ')}"
-    is_better = (
-        comparison.outcome is LimitsOutcome.BETTER and comparison.after.at_ceiling_share == 0
-    )
+    is_better = comparison.outcome is LimitsOutcome.BETTER and comparison.after.at_ceiling_share == 0
     return ExperimentCheck(
         command="compare",
         expected=expected,
@@ -188,23 +166,16 @@ def plans_check(healthy: CaptureFile | None, slow: CaptureFile | None) -> Experi
     """Check that a statement has the same plan as in the healthy phase, and that the difference is not the query's."""
     expected = "the same plan; the time went into reading"
     if healthy is None or slow is None:
-        return ExperimentCheck(
-            command="explain compare", expected=expected, found="no plans", is_right=False
-        )
+        return ExperimentCheck(command="explain compare", expected=expected, found="no plans", is_right=False)
     compared = compare_plans(healthy, slow, names=("healthy", "slow"))
     pair = next(iter(compared.pairs), None)
     if pair is None:
-        return ExperimentCheck(
-            command="explain compare", expected=expected, found="no pair", is_right=False
-        )
+        return ExperimentCheck(command="explain compare", expected=expected, found="no pair", is_right=False)
     times = [capture.execution_s for capture in (pair.first, pair.second)]
     known = [f"{time * 1e3:.0f} ms" for time in times if time is not None]
     is_right = pair.outcome not in (PairOutcome.PLAN, PairOutcome.UNKNOWN, PairOutcome.SAME)
     return ExperimentCheck(
-        command="explain compare",
-        expected=expected,
-        found=f"{pair.title} ({' → '.join(known)})",
-        is_right=is_right,
+        command="explain compare", expected=expected, found=f"{pair.title} ({' → '.join(known)})", is_right=is_right
     )
 
 

@@ -16,12 +16,7 @@ from plimsoll.catalog.load import Catalog, catalog
 from plimsoll.lab.experiments.claims_pipeline import story
 from plimsoll.lab.experiments.claims_pipeline.ground import ClaimsPlan
 from plimsoll.lab.experiments.claims_pipeline.play import ClaimsEdges, play
-from plimsoll.model.experiment import (
-    ExperimentCheck,
-    ExperimentProgress,
-    ExperimentReport,
-    PhaseFigures,
-)
+from plimsoll.model.experiment import ExperimentCheck, ExperimentProgress, ExperimentReport, PhaseFigures
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.units import format_bytes, format_bytes_per_s, format_ratio, number
 
@@ -69,13 +64,7 @@ class ClaimsJudge(ExperimentJudge):
 
     name, title, source = story.NAME, story.TITLE, story.SOURCE
 
-    def __init__(
-        self,
-        plan: ClaimsPlan,
-        facts: Catalog,
-        print_line: Callable[[str], None],
-        keep: Path | None,
-    ) -> None:
+    def __init__(self, plan: ClaimsPlan, facts: Catalog, print_line: Callable[[str], None], keep: Path | None) -> None:
         """Begin without phases; the arguments are those of `ExperimentJudge`."""
         super().__init__(facts, print_line, keep, scale=plan.scale, clock=plan.clock)
         self._plan = plan
@@ -94,9 +83,7 @@ class ClaimsJudge(ExperimentJudge):
         if name == "paced":
             figures = found.run.figures
             yield load_checks.reserve_check(figures, reserve=RESERVE)
-            yield load_checks.foreground_check(
-                self._figures("quiet"), self._figures("three-jobs"), figures
-            )
+            yield load_checks.foreground_check(self._figures("quiet"), self._figures("three-jobs"), figures)
 
     def notes(self) -> Iterator[str]:
         """Yield remarks about the data, and what the larger class and the pace changed."""
@@ -120,9 +107,7 @@ class ClaimsJudge(ExperimentJudge):
         return None if read is None else read.run.figures
 
     def _larger_notes(self, slow: PhaseFigures, fast: PhaseFigures) -> Iterator[str]:
-        before, after = (
-            self.chain_of(self.read[name].run)[0] for name in ("three-jobs", "larger-class")
-        )
+        before, after = (self.chain_of(self.read[name].run)[0] for name in ("three-jobs", "larger-class"))
         raised = after.baseline / before.baseline
         saved = [
             f"{name} {format_ratio(1 - new / old)} less"

@@ -9,8 +9,12 @@ from plimsoll.model.failover import FailoverReport, FailoverRound, Fault, Synchr
 from plimsoll.units import format_duration
 
 _STRICT = "Strict synchronous replication: a write waits until a standby has it. Patroni promotes only a standby that has all."
-_ASYNCHRONOUS = "Asynchronous replication: what the killed server had not sent yet is lost, although it was acknowledged."
-_ONE_MACHINE = "All servers share this machine, so standbys are closer to the leader than in a real network, and less is lost."
+_ASYNCHRONOUS = (
+    "Asynchronous replication: what the killed server had not sent yet is lost, although it was acknowledged."
+)
+_ONE_MACHINE = (
+    "All servers share this machine, so standbys are closer to the leader than in a real network, and less is lost."
+)
 _CLOSED = "All processes of a killed node end at once, and the kernel closes their connections, so clients see it at once. A machine without power stays silent, and they would wait for their own time limits."
 _TTL = "Patroni's ttl is 10 s here; its default is 30 s, with which nobody takes over for up to that long."
 
@@ -56,8 +60,4 @@ def words_of(one: FailoverRound) -> str:
     )
 
 
-_DONE = {
-    Fault.KILL: "was killed",
-    Fault.PARTITION: "was cut off from etcd",
-    Fault.SWITCHOVER: "handed over",
-}
+_DONE = {Fault.KILL: "was killed", Fault.PARTITION: "was cut off from etcd", Fault.SWITCHOVER: "handed over"}

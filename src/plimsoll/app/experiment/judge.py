@@ -29,12 +29,7 @@ from plimsoll.lab.experiments.account import KEYS, ExperimentAccount
 from plimsoll.lab.experiments.phases import PhaseRun
 from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.model.diagnosis import Diagnosis
-from plimsoll.model.experiment import (
-    ExperimentCheck,
-    ExperimentReport,
-    MinuteRates,
-    PhaseReport,
-)
+from plimsoll.model.experiment import ExperimentCheck, ExperimentReport, MinuteRates, PhaseReport
 from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.headline import headline
@@ -64,13 +59,7 @@ class ExperimentJudge(ABC):
     """The published post."""
 
     def __init__(
-        self,
-        facts: Catalog,
-        print_line: Callable[[str], None],
-        keep: Path | None,
-        *,
-        scale: float,
-        clock: float,
+        self, facts: Catalog, print_line: Callable[[str], None], keep: Path | None, *, scale: float, clock: float
     ) -> None:
         """
         Begin without phases.
@@ -110,9 +99,7 @@ class ExperimentJudge(ABC):
         self._print_line(f"  diagnose: {report.headline}")
         for check in report.checks:
             if not check.is_right:
-                self._print_line(
-                    f"  NOT RIGHT, {check.command}: {check.found}; true: {check.expected}"
-                )
+                self._print_line(f"  NOT RIGHT, {check.command}: {check.found}; true: {check.expected}")
 
     def report(self, versions: str, *, is_interrupted: bool) -> ExperimentReport:
         """Return the whole experiment."""
@@ -165,10 +152,7 @@ class ExperimentJudge(ABC):
             published=run.phase.published,
             headline=headline(diagnosis),
             truth=truth,
-            checks=(
-                checks.binding_check(diagnosis, truth, binds=run.phase.binds, limit=limit),
-                *self.checks_of(found),
-            ),
+            checks=(checks.binding_check(diagnosis, truth, binds=run.phase.binds, limit=limit), *self.checks_of(found)),
         )
 
     def _minutes_of(self, run: PhaseRun) -> Iterator[MinuteRates]:
@@ -217,9 +201,7 @@ def _read_back(run: PhaseRun, region: str) -> Snapshot:
     """Read a phase's window from the account, as `diagnose rds:NAME --since --until` does."""
     since, until = (format_time(moment) for moment in run.window_s)
     return read_target(
-        f"{RDS}{run.setup.instance.identifier}",
-        InstanceOptions(),
-        ReadOptions(since=since, until=until, region=region),
+        f"{RDS}{run.setup.instance.identifier}", InstanceOptions(), ReadOptions(since=since, until=until, region=region)
     )
 
 

@@ -51,9 +51,7 @@ def empty_credits_check(snapshot: Snapshot) -> ExperimentCheck:
     return ExperimentCheck(
         command="diagnose",
         expected="EBSByteBalance% at 0",
-        found="EBSByteBalance% is missing"
-        if least is None
-        else f"EBSByteBalance% fell to {format_ratio(least)}",
+        found="EBSByteBalance% is missing" if least is None else f"EBSByteBalance% fell to {format_ratio(least)}",
         is_right=least is not None and least <= _EMPTY_RATIO,
     )
 
@@ -88,16 +86,12 @@ def reserve_check(figures: PhaseFigures, *, reserve: float) -> ExperimentCheck:
     return ExperimentCheck(
         command="pace",
         expected=f"{format_ratio(reserve)} of the credits stay",
-        found="the credits were not measured"
-        if least is None
-        else f"at least {format_ratio(least)} stayed",
+        found="the credits were not measured" if least is None else f"at least {format_ratio(least)} stayed",
         is_right=least is not None and least >= reserve - _RESERVE_MARGIN,
     )
 
 
-def foreground_check(
-    alone: PhaseFigures | None, unpaced: PhaseFigures | None, paced: PhaseFigures
-) -> ExperimentCheck:
+def foreground_check(alone: PhaseFigures | None, unpaced: PhaseFigures | None, paced: PhaseFigures) -> ExperimentCheck:
     """Check that the application's queries are quicker during the paced load than during the same load without a pace."""
     times = [None if one is None else one.response_s_p95 for one in (alone, unpaced, paced)]
     _, slow_s, paced_s = times
@@ -138,11 +132,7 @@ def _price(more: Decimal | None) -> str:
 
 def _first(plan: Plan | None) -> str:
     """Return what a plan proposes when it may propose anything."""
-    return (
-        "there is no other plan"
-        if plan is None
-        else f"the plan for all classes says: {plan.headline}"
-    )
+    return "there is no other plan" if plan is None else f"the plan for all classes says: {plan.headline}"
 
 
 def _times(plan: Plan, option: Option) -> str:
@@ -150,6 +140,5 @@ def _times(plan: Plan, option: Option) -> str:
     if before is None or after is None:
         return ""
     return (
-        f", the same work in {number(after.chained_minutes, 2)} min "
-        f"instead of {number(before.chained_minutes, 2)} min"
+        f", the same work in {number(after.chained_minutes, 2)} min instead of {number(before.chained_minutes, 2)} min"
     )

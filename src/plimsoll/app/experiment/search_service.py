@@ -66,13 +66,7 @@ def play_search_service(
 class _SearchJudge(ExperimentJudge):
     name, title, source = story.NAME, story.TITLE, story.SOURCE
 
-    def __init__(
-        self,
-        plan: SearchPlan,
-        facts: Catalog,
-        print_line: Callable[[str], None],
-        keep: Path | None,
-    ) -> None:
+    def __init__(self, plan: SearchPlan, facts: Catalog, print_line: Callable[[str], None], keep: Path | None) -> None:
         super().__init__(facts, print_line, keep, scale=plan.scale, clock=plan.clock)
         self._plan = plan
 
@@ -112,9 +106,7 @@ class _SearchJudge(ExperimentJudge):
         if run.observation is None:
             return None
         # The database runs one part of the load, so its bytes are compared with one part of the ceiling.
-        return inspect_for_diagnosis(
-            found.diagnosis, run.observation, run.credit_clock, parts=self._plan.scale
-        )
+        return inspect_for_diagnosis(found.diagnosis, run.observation, run.credit_clock, parts=self._plan.scale)
 
     def _captures(self, name: str) -> CaptureFile | None:
         read = self.read.get(name)

@@ -40,19 +40,11 @@ def with_changes(report: FleetReport, earlier: EarlierTable) -> FleetReport:
     """Return the report with what changed since the earlier table."""
     from plimsoll.fleet.changes import changes_of
 
-    changes = changes_of(
-        earlier.rows,
-        report.rows,
-        named=earlier.named,
-        window_s=earlier.window_s,
-        note=earlier.note,
-    )
+    changes = changes_of(earlier.rows, report.rows, named=earlier.named, window_s=earlier.window_s, note=earlier.note)
     return msgspec.structs.replace(report, changes=changes)
 
 
-def table_before(
-    lake: "Lake", window: Window, judge: Callable[[Window], FleetReport]
-) -> EarlierTable:
+def table_before(lake: "Lake", window: Window, judge: Callable[[Window], FleetReport]) -> EarlierTable:
     """
     Return the rows of the window of the same length that ends where the given one starts.
 
@@ -82,10 +74,7 @@ def table_before(
     lacks = first_s - start_s > _LACKING_MOST * (end_s - start_s)
     note = f"The points begin at {format_clock(first_s)} UTC, so the window before is not complete."
     return EarlierTable(
-        rows=found.rows,
-        named="the window before",
-        window_s=(start_s, end_s),
-        note=note if lacks else "",
+        rows=found.rows, named="the window before", window_s=(start_s, end_s), note=note if lacks else ""
     )
 
 
@@ -122,8 +111,7 @@ def _rows(file: "pq.ParquetFile", path: Path) -> list[dict[str, object]]:
     lacking = [name for name in _NEEDED if name not in names]
     if lacking:
         raise DataError(
-            f"'{shown(path, 200)}' is not a table of a fleet: it has no column '{lacking[0]}'",
-            _NOT_A_TABLE,
+            f"'{shown(path, 200)}' is not a table of a fleet: it has no column '{lacking[0]}'", _NOT_A_TABLE
         )
     table = file.read([field.name for field in VERDICTS if field.name in names])
     schema = pa.schema([VERDICTS.field(name) for name in table.schema.names])

@@ -123,9 +123,7 @@ def snapshot_points(snapshot: Snapshot) -> PointColumns:
 # --- tables -------------------------------------------------------------------------------------
 
 
-def _of_table(
-    table: "ArrowTable", where: str, changed_s: int, tally: "ReadTally"
-) -> FileContent | None:
+def _of_table(table: "ArrowTable", where: str, changed_s: int, tally: "ReadTally") -> FileContent | None:
     from plimsoll.sources.points.described_table import described_rows, table_rows
     from plimsoll.sources.points.roles import point_roles
     from plimsoll.sources.points.table import read_table
@@ -149,9 +147,7 @@ def _has_table_head(head: bytes) -> bool:
     return point_roles(names) is not None or fact_columns(names) is not None
 
 
-def _of_text_table(
-    data: bytes, where: str, changed_s: int, tally: "ReadTally"
-) -> FileContent | None:
+def _of_text_table(data: bytes, where: str, changed_s: int, tally: "ReadTally") -> FileContent | None:
     """Return the content of a plain table of text; one with units in cells is left to other readers."""
     from plimsoll.sources.points.arrow import ArrowTable
     from plimsoll.sources.points.roles import point_roles

@@ -123,9 +123,7 @@ def _iceberg_copy(name: str) -> "IcebergCopy":
 class _Ingest:
     """One ingest."""
 
-    def __init__(
-        self, source: "LakePlace", lake: "Lake", manifest: "Manifest", points_a_commit: int
-    ) -> None:
+    def __init__(self, source: "LakePlace", lake: "Lake", manifest: "Manifest", points_a_commit: int) -> None:
         self.done = Ingested()
         self._source, self._lake, self.manifest = source, lake, manifest
         self._points_a_commit = points_a_commit
@@ -250,9 +248,7 @@ class _Ingest:
         self._commit(PointColumns.of(self._parts), self._described, self._pending)
         self._parts, self._described, self._pending = [], [], {}
 
-    def _commit(
-        self, points: PointColumns, described: list[dict[str, object]], sources: dict[str, str]
-    ) -> None:
+    def _commit(self, points: PointColumns, described: list[dict[str, object]], sources: dict[str, str]) -> None:
         import polars as pl
 
         from plimsoll.fleet.tables import DESCRIBED
@@ -326,12 +322,7 @@ def _descriptions(
         if reading.described:
             naming.add(name)
         for instance in reading.described:
-            snapshot = Snapshot(
-                instance=instance,
-                series={},
-                source=name,
-                is_simulated=reading.simulated is not None,
-            )
+            snapshot = Snapshot(instance=instance, series={}, source=name, is_simulated=reading.simulated is not None)
             row = _description(snapshot, changed_ns // 1_000_000_000)
             found.setdefault(instance.identifier.lower(), []).append(row)
     return found, naming
@@ -355,9 +346,7 @@ def _description(snapshot: Snapshot, valid_from_s: int) -> dict[str, object]:
 
 
 def _described_row(found: "DescribedSince", source: str) -> dict[str, object]:
-    snapshot = Snapshot(
-        instance=found.instance, series={}, source=source, is_simulated=found.is_simulated
-    )
+    snapshot = Snapshot(instance=found.instance, series={}, source=source, is_simulated=found.is_simulated)
     return _description(snapshot, found.valid_from_s) | {"account": found.account}
 
 

@@ -169,10 +169,7 @@ def table_bytes(table: "pa.Table", report: FleetReport, form: str) -> bytes:
 
     import polars as pl
 
-    order = {
-        key: place
-        for place, key in enumerate((r.account, r.region, r.instance) for r in report.rows)
-    }
+    order = {key: place for place, key in enumerate((r.account, r.region, r.instance) for r in report.rows)}
     keys = zip(*(table.column(name).to_pylist() for name in _KEY), strict=True)
     places = [order[key] for key in keys]
     ranked = table.take(sorted(range(len(places)), key=places.__getitem__))

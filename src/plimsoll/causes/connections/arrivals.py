@@ -48,10 +48,7 @@ def _endings(observation: Observation, came: int) -> tuple[Evidence, ...]:
     """Return how new connections ended, by the counters and the glances."""
     # After a crash the counters begin again, so sessions from before it are not among the counted ones.
     glances = [g for g in observation.glances if g.time_s >= observation.first.time_s]
-    bad = {
-        name: _difference(observation, f"sessions_{name}") or 0
-        for name in ("abandoned", "fatal", "killed")
-    }
+    bad = {name: _difference(observation, f"sessions_{name}") or 0 for name in ("abandoned", "fatal", "killed")}
     grown = len(seen.clients_of(glances[-1])) - len(seen.clients_of(glances[0])) if glances else 0
     orderly = max(came - grown - sum(bad.values()), 0)
     badly = [
@@ -131,8 +128,7 @@ def _short(observation: Observation, came: int) -> Cause | None:
         ),
         remedies=(
             Remedy(
-                text="Keep connections open in the application: use a small pool with a maximum lifetime"
-                " of minutes.",
+                text="Keep connections open in the application: use a small pool with a maximum lifetime of minutes.",
                 expected=f"Arrivals fall below {ARRIVALS_PER_S[0]:g} per second.",
             ),
             Remedy(
@@ -145,10 +141,7 @@ def _short(observation: Observation, came: int) -> Cause | None:
 
 
 def _bad(observation: Observation, came: int) -> Cause | None:
-    bad = {
-        name: _difference(observation, f"sessions_{name}") or 0
-        for name in ("abandoned", "fatal", "killed")
-    }
+    bad = {name: _difference(observation, f"sessions_{name}") or 0 for name in ("abandoned", "fatal", "killed")}
     count = sum(bad.values())
     if count < BAD_MIN or count < BAD_RATIO * came:
         return None
@@ -171,10 +164,7 @@ def _bad(observation: Observation, came: int) -> Cause | None:
         remedies=(
             Remedy(
                 text="Log the ends of sessions to see whose they are, and configure TCP keepalives in the clients.",
-                settings=(
-                    ("log_disconnections", "on"),
-                    ("client_connection_check_interval", "10s"),
-                ),
+                settings=(("log_disconnections", "on"), ("client_connection_check_interval", "10s")),
             ),
         ),
         refuted_by="The log names a restart or a planned failover at that time.",

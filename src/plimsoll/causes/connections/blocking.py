@@ -71,11 +71,7 @@ def tree_of(glance: Glance) -> Tree:
                 todo.append(pid)
     counted = {root: _below(root, children) for root in level if level[root] == 0}
     root = max(counted, key=lambda pid: (counted[pid], -pid))
-    return Tree(
-        root=root,
-        children={pid: tuple(below) for pid, below in children.items()},
-        behind=counted[root],
-    )
+    return Tree(root=root, children={pid: tuple(below) for pid, below in children.items()}, behind=counted[root])
 
 
 def _below(pid: int, children: Mapping[int, Sequence[int]]) -> int:
@@ -211,8 +207,7 @@ def _remedies(pid: int, session: Session | None) -> tuple[Remedy, ...]:
 def _contention(observation: Observation) -> tuple[Cause, ...]:
     """Return a note about many short lock waits: many sessions change the same rows."""
     counts = [
-        sum(s.wait_event_type == "Lock" for s in seen.in_state(glance, seen.ACTIVE))
-        for glance in observation.glances
+        sum(s.wait_event_type == "Lock" for s in seen.in_state(glance, seen.ACTIVE)) for glance in observation.glances
     ]
     mean = sum(counts) / len(counts)
     if mean < _CONTENDING_LEAST:

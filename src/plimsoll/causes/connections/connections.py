@@ -53,9 +53,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
     if len(glances) == 1:
         found.append(
             Missing(
-                name="samples of sessions",
-                hides="leaks and storms of connections",
-                remedy="Watch longer: --for 60s.",
+                name="samples of sessions", hides="leaks and storms of connections", remedy="Watch longer: --for 60s."
             )
         )
     hidden = sum(s.state is None for glance in glances for s in seen.clients_of(glance))
@@ -147,9 +145,7 @@ def _in_transaction(observation: Observation, state: str) -> Cause | None:
         )
         + " It keeps its connection, its locks and its snapshot, so vacuum cannot remove newer dead rows.",
         evidence=(
-            Evidence(
-                kind="sessions", text=f"held by {seen.holders(found)}", value=float(len(found))
-            ),
+            Evidence(kind="sessions", text=f"held by {seen.holders(found)}", value=float(len(found))),
             Evidence(kind="age", text=f"in this state {seen.ages(found)}", value=oldest),
             *_timeout_set(observation),
         ),
@@ -203,9 +199,7 @@ def _idle(observation: Observation) -> Cause | None:
         text="Pools are larger than the load needs. Each idle connection takes a process and a slot, and after"
         " a stall all of them are active at once.",
         evidence=(
-            Evidence(
-                kind="sessions", text=f"held by {seen.holders(found)}", value=float(len(found))
-            ),
+            Evidence(kind="sessions", text=f"held by {seen.holders(found)}", value=float(len(found))),
             Evidence(kind="age", text=f"idle {seen.ages(found)}"),
         ),
         remedies=(

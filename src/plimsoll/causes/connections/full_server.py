@@ -73,10 +73,7 @@ def _full(observation: Observation) -> Cause:
                 commands=("psql 'host=… dbname=postgres user=postgres'",),
                 expected="You get a session while other clients are refused.",
             ),
-            Remedy(
-                text="See who has the connections.",
-                commands=(_HOLDERS,),
-            ),
+            Remedy(text="See who has the connections.", commands=(_HOLDERS,)),
             Remedy(
                 text="Free connections: terminate those idle for a long time. Pools notice closed connections "
                 "and open new ones.",
@@ -99,8 +96,7 @@ def _own_limit(observation: Observation) -> Cause:
         severity="critical",
         subject="",
         title=f"{observation.server.place} refuses this role: the connection limit of the role or database is reached",
-        text="A role or a database has a CONNECTION LIMIT, and all of it is taken. Others can still "
-        "connect.",
+        text="A role or a database has a CONNECTION LIMIT, and all of it is taken. Others can still connect.",
         evidence=(Evidence(kind="refusal", text=f"the server's error: {observation.full}"),),
         remedies=(
             Remedy(

@@ -42,10 +42,7 @@ def patterns(observation: Observation) -> list[Cause]:
 
 def sizing_command(connection_max: int) -> str:
     """Return the command that sizes pools for this server; the reader fills in the services."""
-    return (
-        "plimsoll pool-size --services N --containers N --pool N"
-        f" --max-connections {connection_max}"
-    )
+    return f"plimsoll pool-size --services N --containers N --pool N --max-connections {connection_max}"
 
 
 def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
@@ -94,9 +91,7 @@ def _leak(glances: tuple[Glance, ...], most: int) -> Cause | None:
             Evidence(kind="age", text=f"idle {seen.ages(theirs)}"),
         ),
         remedies=(
-            Remedy(
-                text="Close connections on every code path. Give the pool a maximum and leak detection."
-            ),
+            Remedy(text="Close connections on every code path. Give the pool a maximum and leak detection."),
             Remedy(
                 text="Until then, limit the connections of this user.",
                 commands=(f"ALTER ROLE {seen.role_of(theirs)} CONNECTION LIMIT {taken};",),
@@ -137,8 +132,7 @@ def _storm(glances: tuple[Glance, ...], most: int, connection_max: int) -> Cause
         code="ConnectionStorm",
         severity="critical" if share >= seen.NEAR_MAX[0] else "warning",
         subject=seen.holders(new, count_max=1).partition(" ")[2],
-        title=f"Connections rose from {counts[start]:,} to {counts[end]:,} within"
-        f" {format_duration(took_s)}",
+        title=f"Connections rose from {counts[start]:,} to {counts[end]:,} within {format_duration(took_s)}",
         text="When queries slow down, the pools of all services open more connections at once, and the new"
         " sessions slow queries further. Every container has its own pool.",
         evidence=(

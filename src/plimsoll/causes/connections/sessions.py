@@ -43,8 +43,7 @@ def clients_of(glance: Glance) -> list[Session]:
     return [
         s
         for s in glance.sessions
-        if s.application != OURS
-        and (s.backend_type == "client backend" if s.backend_type else s.database is not None)
+        if s.application != OURS and (s.backend_type == "client backend" if s.backend_type else s.database is not None)
     ]
 
 
@@ -146,8 +145,7 @@ def taken_ratio(glances: Sequence[Glance]) -> float | None:
     glances counts, by sessions in a transaction.
     """
     counts = sorted(
-        (len(running(glance)) + len(in_state(glance, IN_TRANSACTION)), len(running(glance)))
-        for glance in glances
+        (len(running(glance)) + len(in_state(glance, IN_TRANSACTION)), len(running(glance))) for glance in glances
     )
     seen = [(taken, busy) for taken, busy in counts if taken]
     quieter = seen[: (len(seen) + 1) // 2]
@@ -193,9 +191,5 @@ def ended_ages_s(glances: Sequence[Glance]) -> list[float]:
     ages_s: list[float] = []
     for before, after in pairwise(glances):
         here = {s.pid for s in clients_of(after)}
-        ages_s += [
-            s.connected_s
-            for s in clients_of(before)
-            if s.pid not in here and s.connected_s is not None
-        ]
+        ages_s += [s.connected_s for s in clients_of(before) if s.pid not in here and s.connected_s is not None]
     return ages_s

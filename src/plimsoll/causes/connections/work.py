@@ -23,9 +23,7 @@ BUSY_MIN = 4.0
 
 def curve_of(observation: Observation, budget: Budget) -> ScalabilityCurve | None:
     """Return throughput by active sessions, from the glances; None if these vary too little."""
-    return fit_curve(
-        seen.load_points(observation), at_ceiling=is_storage_at_ceiling(observation, budget)
-    )
+    return fit_curve(seen.load_points(observation), at_ceiling=is_storage_at_ceiling(observation, budget))
 
 
 def is_storage_at_ceiling(observation: Observation, budget: Budget) -> bool:
@@ -94,9 +92,7 @@ def capacity_evidence(observation: Observation, budget: Budget) -> Evidence:
     return _capacity(observation, curve_of(observation, budget))[1]
 
 
-def _capacity(
-    observation: Observation, curve: ScalabilityCurve | None
-) -> tuple[int | None, Evidence]:
+def _capacity(observation: Observation, curve: ScalabilityCurve | None) -> tuple[int | None, Evidence]:
     """Return how many sessions the machine runs well, measured or by the rule of thumb; None if unknown."""
     if curve is not None:
         text = (

@@ -18,14 +18,8 @@ from plimsoll.units import format_bytes
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     """Return all invalid indexes without writes, as one finding."""
     standing = observation.standing
-    reported = {
-        cause.subject
-        for cause in unused.causes(observation, budget)
-        if cause.code == "InvalidIndex"
-    }
-    found = [
-        one for one in (standing and standing.invalid_indexes) or () if one.name not in reported
-    ]
+    reported = {cause.subject for cause in unused.causes(observation, budget) if cause.code == "InvalidIndex"}
+    found = [one for one in (standing and standing.invalid_indexes) or () if one.name not in reported]
     if not found:
         return ()
     first = found[0]

@@ -30,9 +30,7 @@ _COMPARED = re.compile(
     r"(?P<how>=|<=|>=|<|>|\bin\s*\(|\bbetween\b)\s*(?:any\s*\(\s*)?\$\d+",
     re.IGNORECASE,
 )
-_WORDS = frozenset(
-    {"and", "or", "not", "where", "on", "limit", "offset", "set", "values", "select"}
-)
+_WORDS = frozenset({"and", "or", "not", "where", "on", "limit", "offset", "set", "values", "select"})
 
 
 class _Scan(Struct, frozen=True, kw_only=True):
@@ -60,9 +58,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return ranked(found)[:_TABLES_MOST]
 
 
-def _scan(
-    table: TableGrowth, works: tuple[StatementWork, ...], observation: Observation
-) -> _Scan | None:
+def _scan(table: TableGrowth, works: tuple[StatementWork, ...], observation: Observation) -> _Scan | None:
     """Return what scans read of a table; None if there was no scan or no block was read."""
     scans, rows, read = (table.of(n) for n in ("seq_scans", "seq_rows_read", "heap_blocks_read"))
     if not (scans or rows) or not read:
@@ -72,9 +68,7 @@ def _scan(
     # seq_tup_read counts live rows only; a scan of dead rows reads as many blocks.
     went_through = rows / table.rows * blocks if table.last.live_rows else scans * blocks
     others = ("index_scans", "vacuum_count", "autovacuum_count")
-    is_vacuumed = any(
-        run.relation_oid == table.last.oid for g in observation.glances for run in g.vacuums
-    )
+    is_vacuumed = any(run.relation_oid == table.last.oid for g in observation.glances for run in g.vacuums)
     is_estimated = is_vacuumed or any(table.of(name) for name in others)
     scanned = min(float(read), went_through) if is_estimated else float(read)
     return _Scan(
@@ -99,10 +93,7 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
     relation, read = scan.table.last, scan.read_bytes_per_s
     share = budget.of_load(read)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
-    text = (
-        f"The table has {format_bytes(relation.size_bytes)}; a scan returned "
-        f"{counted(scan.rows_per_scan, 'row')}."
-    )
+    text = f"The table has {format_bytes(relation.size_bytes)}; a scan returned {counted(scan.rows_per_scan, 'row')}."
     if scan.is_estimated:
         text += (
             " It was also read in other ways, so the rate is an estimate from the rows that scans "
@@ -113,8 +104,7 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
         code="SequentialScans",
         severity=severity_of(budget, read),
         subject=relation.name,
-        title=f"Sequential scans of {relation.name} read {format_bytes_per_s(read)}{part}; "
-        f"{number(scan.scans)} began.",
+        title=f"Sequential scans of {relation.name} read {format_bytes_per_s(read)}{part}; {number(scan.scans)} began.",
         text=text,
         read_bytes_per_s=read,
         is_estimated=scan.is_estimated,
@@ -122,8 +112,7 @@ def _cause(scan: _Scan, observation: Observation, budget: Budget) -> Cause:
         share_of_ceiling=budget.of_ceiling(read),
         evidence=_evidence(scan, observation),
         remedies=_remedies(scan),
-        refuted_by="The page cache of the system served these reads; or the scans were a dump or another "
-        "one-time job.",
+        refuted_by="The page cache of the system served these reads; or the scans were a dump or another one-time job.",
     )
 
 
@@ -143,8 +132,7 @@ def _evidence(scan: _Scan, observation: Observation) -> tuple[Evidence, ...]:
         found.append(
             Evidence(
                 kind="io",
-                text=f"Large scans of all tables read {format_bytes_per_s(bulk)} (pg_stat_io, "
-                "bulkread).",
+                text=f"Large scans of all tables read {format_bytes_per_s(bulk)} (pg_stat_io, bulkread).",
                 value=bulk,
             )
         )
@@ -226,7 +214,5 @@ def _columns(text: str) -> tuple[str, ...]:
         column = match["column"]
         if column.lower() in _WORDS:
             continue
-        (equal if match["how"] == "=" or match["how"].lower().startswith("in") else ranged).append(
-            column
-        )
+        (equal if match["how"] == "=" or match["how"].lower().startswith("in") else ranged).append(column)
     return tuple(dict.fromkeys([*equal, *ranged[:1]]))

@@ -80,9 +80,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
     return ranked(reported)
 
 
-def _idle(
-    index: IndexGrowth, table: TableGrowth, observation: Observation, imaged: float | None
-) -> _Idle | None:
+def _idle(index: IndexGrowth, table: TableGrowth, observation: Observation, imaged: float | None) -> _Idle | None:
     last = index.last
     if last.is_valid and (last.scans or last.is_unique or last.is_constraint):
         return None
@@ -101,9 +99,7 @@ def _cause(idle: _Idle, observation: Observation, budget: Budget) -> Cause:
         code="UnusedIndex" if index.is_valid else "InvalidIndex",
         severity="note"
         if index.is_valid and _is_loading(idle.table)
-        else _severity(
-            budget, total, is_certain=not index.is_valid or _is_settled(observation, [idle])
-        ),
+        else _severity(budget, total, is_certain=not index.is_valid or _is_settled(observation, [idle])),
         subject=index.name,
         title=f"Index {index.name} of {table.name} {why} and takes about "
         f"{format_bytes_per_s(total, 3)} for its maintenance, by estimate{part}.",
@@ -168,9 +164,7 @@ def _remedy(observation: Observation, idle: _Idle) -> Remedy:
     index = idle.index.last
     kept = f" Keep its definition: {index.definition}" if index.definition else ""
     if not index.is_valid:
-        drop = Remedy(
-            text=f"Then drop it, or rebuild it with REINDEX.{kept}", commands=(_drop(idle),)
-        )
+        drop = Remedy(text=f"Then drop it, or rebuild it with REINDEX.{kept}", commands=(_drop(idle),))
         return after_check(drop, (being_built([index.name]),), settles=NOBODY_BUILDS)
     partition = (
         " An index that belongs to one of the partitioned table goes with that one only."
@@ -184,10 +178,7 @@ def _remedy(observation: Observation, idle: _Idle) -> Remedy:
         f"{format_bytes(index.size_bytes)} of space, and more HOT updates.",
     )
     return after_check(
-        drop,
-        _check(observation, [idle]),
-        settles=_EVERYWHERE,
-        is_settled=_is_settled(observation, [idle]),
+        drop, _check(observation, [idle]), settles=_EVERYWHERE, is_settled=_is_settled(observation, [idle])
     )
 
 

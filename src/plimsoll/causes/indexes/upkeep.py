@@ -83,9 +83,7 @@ def imaged_ratio(observation: Observation) -> float | None:
     block_bytes = observation.server.block_bytes
     tables = {table.last.oid: table for table in tables_of(observation)}
     touched = sum(
-        _touched(
-            table.first.size_bytes / block_bytes, float(table.of("updated") + table.of("deleted"))
-        )
+        _touched(table.first.size_bytes / block_bytes, float(table.of("updated") + table.of("deleted")))
         for table in tables.values()
     )
     for index in indexes_of(observation):
@@ -107,10 +105,7 @@ def _entries(table: TableGrowth) -> float:
 
 
 def upkeep_of(
-    index: IndexGrowth,
-    table: TableGrowth,
-    observation: Observation,
-    imaged: float | None = None,
+    index: IndexGrowth, table: TableGrowth, observation: Observation, imaged: float | None = None
 ) -> Upkeep | None:
     """
     Return what the maintenance of an index reads and writes; None if nothing was inserted into it.

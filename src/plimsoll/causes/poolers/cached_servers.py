@@ -40,9 +40,7 @@ class _IdleServer(NamedTuple):
     idle_s: float
 
 
-def outliving(
-    readings: list[PoolerReading], settings: Settings, observation: Observation
-) -> list[Cause]:
+def outliving(readings: list[PoolerReading], settings: Settings, observation: Observation) -> list[Cause]:
     """Return a finding about connections kept longer than `connection_life_time`, if it is set."""
     life_s = settings.number("connection_life_time") or 0.0
     if life_s <= 0:
@@ -54,10 +52,7 @@ def outliving(
         return []
     last = readings[-1]
     usable = usable_connections(observation)
-    at_one_node = max(
-        sum(one.server.backend == node for one in over)
-        for node in {one.server.backend for one in over}
-    )
+    at_one_node = max(sum(one.server.backend == node for one in over) for node in {one.server.backend for one in over})
     longest_s = max(one.idle_s for one in over)
     why, remedies = _explain(settings)
     return [
@@ -84,9 +79,7 @@ def outliving(
                     value=float(at_one_node),
                     reference=float(usable),
                 ),
-                settings.settings_evidence(
-                    "serialize_accept", "child_life_time", "connection_life_time"
-                ),
+                settings.settings_evidence("serialize_accept", "child_life_time", "connection_life_time"),
                 *((settings.fix_evidence(UNDER_SERIALIZE),) if is_serialized(settings) else ()),
             ),
             remedies=remedies,
@@ -96,9 +89,7 @@ def outliving(
     ]
 
 
-def wasted(
-    readings: list[PoolerReading], settings: Settings, observation: Observation
-) -> list[Cause]:
+def wasted(readings: list[PoolerReading], settings: Settings, observation: Observation) -> list[Cause]:
     """Return a finding if half of the cached connections or more have no client."""
     last = readings[-1]
     idle = [server for server in last.cached if not server.is_connected]
@@ -124,8 +115,7 @@ def wasted(
             ),
             remedies=(
                 Remedy(
-                    text="Close them sooner, and keep one per child.",
-                    commands=(*_shorter(settings), "max_pool = 1"),
+                    text="Close them sooner, and keep one per child.", commands=(*_shorter(settings), "max_pool = 1")
                 ),
             ),
             refuted_by="Clients use them again within the next minutes.",
@@ -161,9 +151,7 @@ def _idle_servers(readings: list[PoolerReading]) -> list[_IdleServer]:
             continue
         idle_s = server.idle_s if server.idle_s is not None else 0.0
         for reading in reversed(readings[:-1]):
-            if not any(
-                _is_same(server, last.time_s, old, reading.time_s) for old in reading.cached
-            ):
+            if not any(_is_same(server, last.time_s, old, reading.time_s) for old in reading.cached):
                 break
             idle_s = max(idle_s, last.time_s - reading.time_s)
         found.append(_IdleServer(server, idle_s))
@@ -204,27 +192,15 @@ def _explain(settings: Settings) -> tuple[str, tuple[Remedy, ...]]:
                 " before the fix. Perhaps it was built without the fix, or an older process still runs."
             )
             return why, (
-                Remedy(
-                    text="Check which version runs, and restart or reinstall it.",
-                    commands=("pgpool --version",),
-                ),
+                Remedy(text="Check which version runs, and restart or reinstall it.", commands=("pgpool --version",)),
                 off,
             )
-        return (
-            "The version is unknown. Before the fix of 2020-09-17, serialize_accept causes this.",
-            (
-                upgrade,
-                off,
-            ),
-        )
+        return ("The version is unknown. Before the fix of 2020-09-17, serialize_accept causes this.", (upgrade, off))
     if node_count(settings) > 1 and settings.affected_by(NEEDS_NODE_0) is not Affected.NO:
         why = "In this release the timer works only while node 0 is the primary; check SHOW POOL_NODES."
         return why, (Remedy(text=f"Upgrade to {settings.upgrade_for(NEEDS_NODE_0)} or later."),)
     return "With these settings no known defect explains it.", (
-        Remedy(
-            text="Terminate them manually, and report this to the Pgpool-II project.",
-            commands=(_END_BY_HAND,),
-        ),
+        Remedy(text="Terminate them manually, and report this to the Pgpool-II project.", commands=(_END_BY_HAND,)),
     )
 
 

@@ -45,9 +45,7 @@ def limit_s(settings: Settings) -> float:
     return settings.number("client_idle_limit") or 0.0
 
 
-def cut(
-    readings: Sequence[PoolerReading], settings: Settings, observation: Observation
-) -> list[Cause]:
+def cut(readings: Sequence[PoolerReading], settings: Settings, observation: Observation) -> list[Cause]:
     """Return a finding if clients were cut off while they were idle."""
     limit, last = limit_s(settings), readings[-1]
     if limit <= 0:
@@ -93,7 +91,7 @@ def cut(
                 ),
                 Remedy(
                     text="Or make every application pool close idle connections sooner, for example with HikariCP's "
-                    "idleTimeout and a smaller minimumIdle.",
+                    "idleTimeout and a smaller minimumIdle."
                 ),
             ),
             refuted_by="The log of Pgpool-II does not say 'client idle limit reached'.",
@@ -101,9 +99,7 @@ def cut(
     ]
 
 
-def is_harmless(
-    readings: Sequence[PoolerReading], settings: Settings, observation: Observation
-) -> bool:
+def is_harmless(readings: Sequence[PoolerReading], settings: Settings, observation: Observation) -> bool:
     """Return whether all clients thought for clearly less than the limit, while it could have been met."""
     limit, glances = limit_s(settings), observation.glances
     users = {server.user for reading in readings for server in reading.cached}

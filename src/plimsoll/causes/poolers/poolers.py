@@ -47,9 +47,9 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         else:
             found += _children_taken(readings, settings)
             # Connections that outlive their time have no client either, so they are reported once.
-            found += cached_servers.outliving(
+            found += cached_servers.outliving(readings, settings, observation) or cached_servers.wasted(
                 readings, settings, observation
-            ) or cached_servers.wasted(readings, settings, observation)
+            )
             found += idle_limit.cut(readings, settings, observation)
         found += _settings(settings, observation, found, readings)
     return ranked(found)
@@ -64,19 +64,13 @@ def summaries(observation: Observation) -> list[str]:
         name = f"{PRODUCTS[last.kind]}{f' {last.version}' if last.version else ''} at {last.place}"
         clients = [r.clients for r in readings if r.clients is not None]
         if not last.version and not clients:
-            sentences.append(
-                f"{name} was read from its file: only its settings are known, not its activity"
-            )
+            sentences.append(f"{name} was read from its file: only its settings are known, not its activity")
             continue
         times = "once" if len(readings) == 1 else f"{len(readings)} times"
         parts = [_counted(max(clients), "client")] if clients else []
         if last.kind == "pgbouncer":
-            parts.append(
-                f"{max(sum(p.clients_waiting for p in r.pools) for r in readings):,} waiting"
-            )
-            parts.append(
-                f"{_counted(max(_servers(r) for r in readings), 'server connection')} open"
-            )
+            parts.append(f"{max(sum(p.clients_waiting for p in r.pools) for r in readings):,} waiting")
+            parts.append(f"{_counted(max(_servers(r) for r in readings), 'server connection')} open")
         else:
             parts.append(f"{_counted(max(len(r.cached) for r in readings), 'backend')} cached")
         sentences.append(f"{name} was read {times}; at most {', '.join(parts)}")
@@ -121,10 +115,7 @@ def _is_default(bare: Settings, whole: Settings, name: str) -> bool:
 
 
 def _settings(
-    settings: Settings,
-    observation: Observation,
-    behaviour: Sequence[Cause],
-    readings: Sequence[PoolerReading],
+    settings: Settings, observation: Observation, behaviour: Sequence[Cause], readings: Sequence[PoolerReading]
 ) -> list[Cause]:
     """Return the findings of lint, without those whose effect is already reported, or was seen not to occur."""
     server = observation.server
@@ -157,13 +148,7 @@ def _waiting(readings: list[PoolerReading], settings: Settings) -> list[Cause]:
 
 
 def _clients_wait(
-    key: str,
-    worst: PoolRow,
-    waits: list[PoolRow],
-    readings: list[PoolerReading],
-    settings: Settings,
-    *,
-    is_long: bool,
+    key: str, worst: PoolRow, waits: list[PoolRow], readings: list[PoolerReading], settings: Settings, *, is_long: bool
 ) -> Cause:
     size = worst.size_max
     servers = worst.servers_active + worst.servers_idle + worst.servers_used
@@ -213,20 +198,14 @@ def _remedies_of_waiting(row: PoolRow, size: int | None) -> tuple[Remedy, ...]:
                 commands=(f"default_pool_size = {size + max(size // 4, 1)}",),
             )
         )
-    return (
-        *found,
-        Remedy(text="Otherwise shorten the queries that occupy the server connections."),
-    )
+    return (*found, Remedy(text="Otherwise shorten the queries that occupy the server connections."))
 
 
 def _wasted(readings: list[PoolerReading]) -> list[Cause]:
     """Return a finding about server connections idle in every reading, while no client waits."""
     last = readings[-1]
     idle = [sum(r.servers_idle + r.servers_used for r in reading.pools) for reading in readings]
-    whole = [
-        sum(r.servers_active + r.servers_idle + r.servers_used for r in reading.pools)
-        for reading in readings
-    ]
+    whole = [sum(r.servers_active + r.servers_idle + r.servers_used for r in reading.pools) for reading in readings]
     waiting = any(row.clients_waiting for reading in readings for row in reading.pools)
     least = min(idle, default=0)
     if waiting or least < WASTED_MIN or least < WASTED_RATIO * max(whole):
@@ -279,11 +258,7 @@ def _idle_client_servers(readings: list[PoolerReading], observation: Observation
                 title=f"{row.servers_active:,} server connections have a client in session mode, but {idle:,} of"
                 f" {len(states):,} sessions at the server are idle",
                 text="A client keeps its server connection until it disconnects, even while it is idle.",
-                evidence=(
-                    Evidence(
-                        kind="sessions", text=f"{idle} of {len(states)} idle", value=float(idle)
-                    ),
-                ),
+                evidence=(Evidence(kind="sessions", text=f"{idle} of {len(states)} idle", value=float(idle)),),
                 remedies=(
                     Remedy(
                         text="Use transaction mode, if clients keep no state in their sessions.",
@@ -325,9 +300,7 @@ def _children_taken(readings: list[PoolerReading], settings: Settings) -> list[C
                     value=float(taken),
                     reference=float(children),
                 ),
-                settings.settings_evidence(
-                    "num_init_children", "reserved_connections", "client_idle_limit"
-                ),
+                settings.settings_evidence("num_init_children", "reserved_connections", "client_idle_limit"),
             ),
             remedies=(
                 Remedy(

@@ -14,9 +14,7 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 
 _NAME = r'(?:"(?:[^"]|"")+"|[\w$]+)'
-_COPY = re.compile(
-    rf"^\s*copy\s+({_NAME}(?:\s*\.\s*{_NAME})?)\s*(?:\([^)]*\)\s*)?from\b", re.IGNORECASE
-)
+_COPY = re.compile(rf"^\s*copy\s+({_NAME}(?:\s*\.\s*{_NAME})?)\s*(?:\([^)]*\)\s*)?from\b", re.IGNORECASE)
 
 
 def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
@@ -31,9 +29,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         table = table_named(observation, match[1])
         grown = _grown_blocks(observation, table) if table is not None else 0.0
         own = float(work.statement.written_blocks)
-        writes = writes_of(
-            observation, work.statement, own_blocks=own, grown_blocks=min(grown, own)
-        )
+        writes = writes_of(observation, work.statement, own_blocks=own, grown_blocks=min(grown, own))
         if is_worth_reporting(writes, budget):
             name = table.name if table is not None else match[1]
             found.append(cause_of(work, writes, _report(work, name, observation), budget))
@@ -89,8 +85,7 @@ def _frozen(name: str, observation: Observation) -> Remedy:
     if hints:
         spared += ", nor log full-page images of them"
     return Remedy(
-        text="If the same transaction creates or truncates the table, load frozen rows; create indexes "
-        "after the load.",
+        text="If the same transaction creates or truncates the table, load frozen rows; create indexes after the load.",
         commands=(f"COPY {name} FROM STDIN WITH (FREEZE);",),
         expected=f"{spared}.",
     )
@@ -98,7 +93,6 @@ def _frozen(name: str, observation: Observation) -> Remedy:
 
 def _later() -> Remedy:
     return Remedy(
-        text="If the load may take longer, split it into batches with pauses. A one-time load needs no "
-        "change.",
+        text="If the load may take longer, split it into batches with pauses. A one-time load needs no change.",
         expected="The same bytes over a longer time.",
     )

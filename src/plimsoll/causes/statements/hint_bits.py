@@ -16,13 +16,7 @@ from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.growth import tables_of
 from plimsoll.causes.named import is_named
 from plimsoll.causes.statements.statements import StatementWork, counted, work_between
-from plimsoll.causes.statements.writes import (
-    WriterText,
-    Writes,
-    cause_of,
-    is_worth_reporting,
-    writes_of,
-)
+from plimsoll.causes.statements.writes import WriterText, Writes, cause_of, is_worth_reporting, writes_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence
@@ -30,8 +24,7 @@ from plimsoll.units import format_bytes_per_s
 
 _READS = re.compile(r"^[\s(]*(?:select|with|table)\b", re.IGNORECASE)
 _WRITES = re.compile(
-    r"\b(?:insert|update|delete|merge|into|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|nextval)\b",
-    re.IGNORECASE,
+    r"\b(?:insert|update|delete|merge|into|for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|nextval)\b", re.IGNORECASE
 )
 
 
@@ -42,9 +35,7 @@ def causes(observation: Observation, budget: Budget) -> tuple[Cause, ...]:
         statement = work.statement
         if not statement.dirtied_blocks or not _READS.match(statement.text):
             continue
-        table = (
-            _table_of(observation, statement.text) if not _WRITES.search(statement.text) else None
-        )
+        table = _table_of(observation, statement.text) if not _WRITES.search(statement.text) else None
         if table is None:
             continue
         own = float(min(statement.written_blocks, statement.dirtied_blocks))
@@ -63,9 +54,7 @@ def _table_of(observation: Observation, text: str) -> Relation | None:
     found = [
         one
         for one in tables
-        if one.kind != "toast"
-        and (one.inserted_since_vacuum or one.dead_rows)
-        and is_named(one.name, text)
+        if one.kind != "toast" and (one.inserted_since_vacuum or one.dead_rows) and is_named(one.name, text)
     ]
     return found[0] if len(found) == 1 else None
 
@@ -85,10 +74,7 @@ def _report(work: StatementWork, table: Relation, writes: Writes, seconds: float
         kind=CauseKind.HINT_BITS,
         code="HintBits",
         table=table.name,
-        title=(
-            f"Reading {table.name}",
-            f"{counted(pages / seconds, 'page')} per second are marked",
-        ),
+        title=(f"Reading {table.name}", f"{counted(pages / seconds, 'page')} per second are marked"),
         text=text,
         evidence=(
             Evidence(

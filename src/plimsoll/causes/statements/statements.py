@@ -42,9 +42,7 @@ _BLOCKS_PER_ROW = 10
 _TEXT_MOST = 90
 _VACUUM = re.compile(r"\s*vacuum\b", re.IGNORECASE)
 # Maintenance reads whole tables once, on purpose; EXPLAIN does not accept these statements.
-_MAINTENANCE = re.compile(
-    r"\s*(?:vacuum|analyze|cluster|reindex|create\s+(?:unique\s+)?index)\b", re.IGNORECASE
-)
+_MAINTENANCE = re.compile(r"\s*(?:vacuum|analyze|cluster|reindex|create\s+(?:unique\s+)?index)\b", re.IGNORECASE)
 
 
 class StatementWork(Struct, frozen=True, kw_only=True):
@@ -61,9 +59,7 @@ def is_vacuum(text: str) -> bool:
     return _VACUUM.match(text) is not None
 
 
-def work_between(
-    first: Sequence[Statement] | None, last: Sequence[Statement] | None
-) -> tuple[StatementWork, ...]:
+def work_between(first: Sequence[Statement] | None, last: Sequence[Statement] | None) -> tuple[StatementWork, ...]:
     """Return the statements called between two readings; reset counters count from their reset."""
     earlier = {statement.query_id: statement for statement in first or ()}
     found = []
@@ -73,9 +69,7 @@ def work_between(
             before = None
         work = _difference(before, after)
         if work.calls > 0:
-            found.append(
-                StatementWork(statement=work, before=before if before and before.calls else None)
-            )
+            found.append(StatementWork(statement=work, before=before if before and before.calls else None))
     return tuple(found)
 
 

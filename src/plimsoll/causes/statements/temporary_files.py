@@ -16,16 +16,7 @@ from plimsoll.causes.statements.statements import StatementWork, counted, short,
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
-from plimsoll.units import (
-    GIB,
-    KIB,
-    MIB,
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_ratio,
-    number,
-)
+from plimsoll.units import GIB, KIB, MIB, format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
 # A judgement: more memory for one statement endangers the server.
 _WORK_MEM_MOST = 1 * GIB
@@ -100,8 +91,7 @@ def _evidence(
         found.append(
             Evidence(
                 kind="files",
-                text=f"{counted(count, 'file')} of {format_bytes(mean)} in "
-                f"{format_duration(observation.seconds)}.",
+                text=f"{counted(count, 'file')} of {format_bytes(mean)} in {format_duration(observation.seconds)}.",
                 value=mean,
                 reference=_work_mem(observation),
             )
@@ -176,9 +166,7 @@ def _more_memory(spill: Spill, largest: float, needed: float, observation: Obser
         f"{counted(sessions, 'active session')} that is up to {format_bytes(needed * sessions)}, "
         "so set it only in the transaction of the statement.",
         # Outside a transaction SET LOCAL only gives a warning (manual, SET).
-        commands=(
-            f"BEGIN;\nSET LOCAL work_mem = '{_megabytes(needed)}';\n-- the statement\nCOMMIT;",
-        ),
+        commands=(f"BEGIN;\nSET LOCAL work_mem = '{_megabytes(needed)}';\n-- the statement\nCOMMIT;",),
         expected=f"{format_bytes_per_s(spill.written + spill.read)} less; EXPLAIN (ANALYZE) then "
         "shows 'Memory' instead of 'Disk'.",
     )
@@ -208,9 +196,7 @@ def _work_mem(observation: Observation) -> float | None:
 def _active_most(observation: Observation) -> int:
     """Return the most sessions that were active at one glance, at least one."""
     active = [
-        sum(
-            1 for s in glance.sessions if s.state == "active" and s.backend_type == "client backend"
-        )
+        sum(1 for s in glance.sessions if s.state == "active" and s.backend_type == "client backend")
         for glance in observation.glances
     ]
     return max([1, *active])

@@ -10,14 +10,7 @@ written per byte of generated WAL.
 
 from msgspec import Struct
 
-from plimsoll.causes.budget import (
-    BYTES_LEAST,
-    SHARE_LEAST,
-    Budget,
-    grown_bytes,
-    severity_of,
-    wal_written,
-)
+from plimsoll.causes.budget import BYTES_LEAST, SHARE_LEAST, Budget, grown_bytes, severity_of, wal_written
 from plimsoll.causes.growth import per_s
 from plimsoll.causes.statements.statements import StatementWork, counted, short, work_between
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -38,9 +31,7 @@ class Writes(Struct, frozen=True, kw_only=True):
         return self.pages + self.wal
 
 
-def writes_of(
-    observation: Observation, statement: Statement, *, own_blocks: float, grown_blocks: float
-) -> Writes:
+def writes_of(observation: Observation, statement: Statement, *, own_blocks: float, grown_blocks: float) -> Writes:
     """
     Return what was written because of a statement between the readings.
 
@@ -103,9 +94,7 @@ def cause_of(work: StatementWork, writes: Writes, report: WriterText, budget: Bu
             ),
             *report.evidence,
             Evidence(
-                kind="statement",
-                text=f"{counted(calls, 'call')}: {short(work.statement.text)}",
-                value=float(calls),
+                kind="statement", text=f"{counted(calls, 'call')}: {short(work.statement.text)}", value=float(calls)
             ),
         ),
         remedies=report.remedies,

@@ -109,10 +109,7 @@ _STACKS = (
         ),
         (_ACTIVE_HISTORY, _ON_CONFLICT),
     ),
-    (
-        "Django's save() sends every field that was loaded.",
-        (_UPDATE_FIELDS, _BULK_UPDATE, _DEFER),
-    ),
+    ("Django's save() sends every field that was loaded.", (_UPDATE_FIELDS, _BULK_UPDATE, _DEFER)),
     (
         (
             "Where the program cannot be changed, a trigger can put the stored value back. It reads and "
@@ -140,6 +137,5 @@ def remedies_of(table: str, column: str, expected: str) -> tuple[Remedy, ...]:
         return code.replace("<name>", name).strip()
 
     return tuple(
-        Remedy(text=text, commands=tuple(filled(code) for code in codes), expected=expected)
-        for text, codes in _STACKS
+        Remedy(text=text, commands=tuple(filled(code) for code in codes), expected=expected) for text, codes in _STACKS
     )

@@ -55,9 +55,7 @@ def setters_of(observation: Observation, table: Relation) -> tuple[Setter, ...]:
                     text=text,
                     calls=calls,
                     columns=columns,
-                    is_guarded=bool(
-                        re.search(r"\bis\s+distinct\s+from\b|\bnullif\b", text, re.IGNORECASE)
-                    ),
+                    is_guarded=bool(re.search(r"\bis\s+distinct\s+from\b|\bnullif\b", text, re.IGNORECASE)),
                 )
             )
     return tuple(sorted(found, key=lambda s: (-s.calls, s.query_id)))
@@ -80,9 +78,7 @@ def columns_set(text: str, table: str) -> tuple[str, ...]:
             continue
         name = _plain(assigned[1])
         value = _END.split(part[assigned.end() :])[0].strip()
-        if not re.fullmatch(
-            rf"(?:(?!excluded\b){_NAME}\s*\.\s*)?{re.escape(assigned[1])}", value, re.IGNORECASE
-        ):
+        if not re.fullmatch(rf"(?:(?!excluded\b){_NAME}\s*\.\s*)?{re.escape(assigned[1])}", value, re.IGNORECASE):
             found.append(name)
     return tuple(found)
 

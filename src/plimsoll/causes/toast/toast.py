@@ -103,9 +103,7 @@ def missing_of(observation: Observation) -> tuple[Missing, ...]:
     return tuple(found)
 
 
-def _reading_of(
-    rewrite: Rewrite, setters: Sequence[Setter], samples: Sequence[ToastSample]
-) -> _Reading | None:
+def _reading_of(rewrite: Rewrite, setters: Sequence[Setter], samples: Sequence[ToastSample]) -> _Reading | None:
     """Return what is known about a rewrite; None if the updates do change the values."""
     sampled = [s for s in samples if s.resent_same + s.resent_changed >= _SAMPLE_MIN]
     if sampled:
@@ -119,9 +117,7 @@ def _reading_of(
     set_somewhere = [c for c in columns if any(c in s.columns for s in of_column)]
     if set_somewhere and len(set_somewhere) < len(columns):
         columns = tuple(set_somewhere)
-        how_sure = (
-            "the only one that a statement sets" if len(columns) == 1 else "set by statements"
-        )
+        how_sure = "the only one that a statement sets" if len(columns) == 1 else "set by statements"
     form = "unknown"
     if any(len(s.columns) >= _WHOLE_ROW_COLUMNS and not s.is_guarded for s in of_column):
         form = "whole row"
@@ -222,9 +218,7 @@ def _of_statement(setter: Setter) -> Evidence:
     )
 
 
-def _cause(
-    rewrite: Rewrite, reading: _Reading, written: Written, read: float | None, budget: Budget
-) -> Cause:
+def _cause(rewrite: Rewrite, reading: _Reading, written: Written, read: float | None, budget: Budget) -> Cause:
     share = 1.0 if reading.unchanged is None else reading.unchanged
     read_per_s = None if read is None else read * share
     bytes_per_s = written.bytes_per_s * share
@@ -287,8 +281,7 @@ def _text(rewrite: Rewrite, reading: _Reading, written: Written) -> str:
         parts.append(forms[reading.form])
     if written.is_shared_out:
         parts.append(
-            "Bytes are these updates' share of writes to data files and WAL, by changed pages. "
-            "Vacuum adds to that."
+            "Bytes are these updates' share of writes to data files and WAL, by changed pages. Vacuum adds to that."
         )
     else:
         parts.append(
@@ -315,12 +308,7 @@ def _evidence(rewrite: Rewrite, written: Written) -> tuple[Evidence, ...]:
             else f"chunks written and left dead differ by {format_ratio(abs(rewrite.size_change))}",
             value=rewrite.size_change,
         ),
-        Evidence(
-            kind="bytes",
-            text=_bytes(rewrite, written),
-            value=written.bytes_per_s,
-            reference=rewrite.bytes_per_s,
-        ),
+        Evidence(kind="bytes", text=_bytes(rewrite, written), value=written.bytes_per_s, reference=rewrite.bytes_per_s),
     )
 
 
@@ -328,9 +316,7 @@ def _bytes(rewrite: Rewrite, written: Written) -> str:
     """Describe how many bytes went to data files and how many to WAL."""
     wal = format_bytes_per_s(written.wal_bytes_per_s, 3)
     if not written.is_shared_out:
-        return (
-            f"rows and index entries {format_bytes_per_s(written.data_bytes_per_s, 3)}, WAL {wal}"
-        )
+        return f"rows and index entries {format_bytes_per_s(written.data_bytes_per_s, 3)}, WAL {wal}"
     old = ", the pages of the old values among them" if written.has_old_pages else ""
     whole = format_bytes_per_s(written.whole_pages_bytes_per_s, 3)
     return (
@@ -354,11 +340,7 @@ def _remedies(rewrite: Rewrite, reading: _Reading, rate: str) -> tuple[Remedy, .
         return found
     ask = Remedy(
         text="First check with a sample by logical decoding that the values are the same.",
-        commands=(
-            command_line(
-                ("plimsoll", "prove", "toast", "DSN", "--table", table, "--decode", "10s")
-            ),
-        ),
+        commands=(command_line(("plimsoll", "prove", "toast", "DSN", "--table", table, "--decode", "10s")),),
         expected="how many sent values were equal to the stored ones",
     )
     return (ask, *found)

@@ -78,8 +78,7 @@ def _of_table(cases: Sequence[SettingCase]) -> Cause:
     table, dead = cases[0].table, _dead_rows(cases)
     is_due = any(case.dead_per_s or case.relation.dead_rows >= case.dead_now for case in cases)
     parts = ", ".join(
-        f"{number(case.relation.dead_rows)} in the {'TOAST relation' if case.is_toast else 'table'}"
-        for case in cases
+        f"{number(case.relation.dead_rows)} in the {'TOAST relation' if case.is_toast else 'table'}" for case in cases
     )
     return Cause(
         kind=CauseKind.AUTOVACUUM_SETTINGS,
@@ -92,9 +91,7 @@ def _of_table(cases: Sequence[SettingCase]) -> Cause:
         remedies=(
             Remedy(
                 text="Enable autovacuum for the table and its TOAST relation.",
-                commands=(
-                    f"ALTER TABLE {table.name} RESET (autovacuum_enabled, toast.autovacuum_enabled);",
-                ),
+                commands=(f"ALTER TABLE {table.name} RESET (autovacuum_enabled, toast.autovacuum_enabled);",),
                 expected=f"A vacuum at {number(cases[0].dead_now)} dead rows.",
             ),
         ),
@@ -110,8 +107,7 @@ def _rest(tables: Sequence[Sequence[SettingCase]]) -> Cause:
         code="AutovacuumDisabled",
         severity="note",
         subject="",
-        title=f"autovacuum is off for {len(tables)} more tables, for example {names}: "
-        f"{number(dead)} dead rows",
+        title=f"autovacuum is off for {len(tables)} more tables, for example {names}: {number(dead)} dead rows",
         refuted_by="Another job vacuums them.",
     )
 

@@ -15,13 +15,7 @@ from plimsoll.causes.budget import Budget, ranked
 from plimsoll.causes.growth import setting_of
 from plimsoll.causes.vacuum.classes import FITS, Fit, Use, use_of
 from plimsoll.causes.vacuum.pace import pace_of
-from plimsoll.causes.vacuum.toast_options import (
-    afterwards,
-    is_of_table,
-    is_off,
-    options_of,
-    set_command,
-)
+from plimsoll.causes.vacuum.toast_options import afterwards, is_of_table, is_off, options_of, set_command
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation, Relation
 from plimsoll.model.diagnosis import Evidence, Missing
@@ -187,9 +181,7 @@ def cases_of(observation: Observation) -> list[SettingCase]:
                 use=use,
                 trigger=trigger,
                 rows=float(relation.row_estimate or 0) if known else float(relation.live_rows),
-                dead_per_s=_dead_per_s(
-                    first.get(relation.oid), relation, observation.seconds, counted_s
-                ),
+                dead_per_s=_dead_per_s(first.get(relation.oid), relation, observation.seconds, counted_s),
             )
         )
     return found
@@ -204,9 +196,7 @@ def _is_large(relation: Relation, use: Use) -> bool:
     return relation.size_bytes >= _LARGE_BYTES
 
 
-def _dead_per_s(
-    before: Relation | None, after: Relation, seconds: float, counted_s: float | None
-) -> float | None:
+def _dead_per_s(before: Relation | None, after: Relation, seconds: float, counted_s: float | None) -> float | None:
     """Return dead rows per second in the window; if none died in it, since the counters began."""
     if before is not None and seconds > 0:
         died = after.updated + after.deleted - before.updated - before.deleted
@@ -260,9 +250,7 @@ def _text(case: SettingCase) -> str:
     return text
 
 
-def _evidence(
-    observation: Observation, case: SettingCase, now_s: float | None
-) -> tuple[Evidence, ...]:
+def _evidence(observation: Observation, case: SettingCase, now_s: float | None) -> tuple[Evidence, ...]:
     trigger = case.trigger
     found = [
         Evidence(
@@ -279,8 +267,7 @@ def _evidence(
         found.append(
             Evidence(
                 kind="interval",
-                text=f"at {number(case.dead_per_s, 3)} dead rows/s it runs every "
-                f"{format_duration(every)}",
+                text=f"at {number(case.dead_per_s, 3)} dead rows/s it runs every {format_duration(every)}",
                 value=every,
                 reference=case.interval_s(case.dead_then),
             )
@@ -337,9 +324,7 @@ def _lasting_s(observation: Observation, case: SettingCase, dead_rows: float) ->
     places = dead_rows / (CHUNKS_PER_PAGE if case.is_toast else 1)
     touched = pages * -math.expm1(-places / pages) if pages else 0.0
     of_indexes = sum(
-        index.size_bytes / block_bytes
-        for index in observation.last.indexes
-        if index.table_oid == case.relation.oid
+        index.size_bytes / block_bytes for index in observation.last.indexes if index.table_oid == case.relation.oid
     )
     return pace.seconds_of(touched + of_indexes, touched)
 

@@ -132,8 +132,7 @@ def _hidden_gap(observation: Observation, hidden: Sequence[str]) -> tuple[Missin
         Missing(
             name="column widths",
             hides=f"bloat of {count}, {hidden[0]} among them, and of their indexes",
-            remedy=f"GRANT SELECT ON {hidden[0]} TO "
-            f'"{observation.server.role.replace(chr(34), chr(34) * 2)}";',
+            remedy=f'GRANT SELECT ON {hidden[0]} TO "{observation.server.role.replace(chr(34), chr(34) * 2)}";',
         ),
     )
 
@@ -164,11 +163,7 @@ def _of_table(space: TableSpace, block: int) -> _Bloat | None:
         return None
     rows = max(float(space.live_rows), space.row_estimate)
     header = _aligned(_ROW_HEADER + (math.ceil(space.column_count / 8) if space.has_nulls else 0))
-    row = (
-        header
-        + _aligned(space.row_bytes + _PADDING * max(space.column_count - 1, 0))
-        + LINE_POINTER_BYTES
-    )
+    row = header + _aligned(space.row_bytes + _PADDING * max(space.column_count - 1, 0)) + LINE_POINTER_BYTES
     each = max(math.floor((block - PAGE_HEADER_BYTES) * space.fill_ratio / row), 1)
     pages = math.ceil((rows + space.dead_rows) / each)
     return _Bloat(
@@ -202,9 +197,7 @@ def _of_index(space: IndexSpace, block: int) -> _Bloat | None:
     if space.key_bytes is None or space.entry_estimate < 0:
         return None
     entry = _aligned(_ENTRY_HEADER + space.key_bytes) + LINE_POINTER_BYTES
-    each = max(
-        math.floor((block - PAGE_HEADER_BYTES - _LEAF_SPECIAL) * space.fill_ratio / entry), 1
-    )
+    each = max(math.floor((block - PAGE_HEADER_BYTES - _LEAF_SPECIAL) * space.fill_ratio / entry), 1)
     pages = math.ceil(space.entry_estimate / each) + 1
     return _Bloat(
         name=space.name,
@@ -240,8 +233,7 @@ def _cause(observation: Observation, found: Sequence[_Bloat]) -> Cause:
         evidence=tuple(
             Evidence(
                 kind="size",
-                text=f"{b.name}: {format_bytes(b.size_bytes)}, where {b.how} need about "
-                f"{format_bytes(b.needed_bytes)}",
+                text=f"{b.name}: {format_bytes(b.size_bytes)}, where {b.how} need about {format_bytes(b.needed_bytes)}",
                 value=b.size_bytes,
                 reference=b.needed_bytes,
             )
@@ -307,15 +299,12 @@ def _table_remedies(observation: Observation, found: Sequence[_Bloat]) -> tuple[
     return (
         after_check(
             rewrite,
-            (
-                EXTENSION,
-                *(toast_density(b.table) if b.is_toast else density(b.table) for b in reported),
-            ),
+            (EXTENSION, *(toast_density(b.table) if b.is_toast else density(b.table) for b in reported)),
             settles=settles,
             is_settled=is_settled(observation),
         ),
         Remedy(
             text="Prevent it: run autovacuum earlier, end transactions that block vacuum, and delete by "
-            "dropping partitions.",
+            "dropping partitions."
         ),
     )

@@ -135,8 +135,7 @@ def _kept_rows(observation: Observation, slot: ReplicationSlot) -> tuple[Evidenc
         return (
             Evidence(
                 kind="dead rows",
-                text=f"dead rows of system catalogs are retained for {number(slot.catalog_xmin_age)} "
-                "transactions",
+                text=f"dead rows of system catalogs are retained for {number(slot.catalog_xmin_age)} transactions",
                 value=float(slot.catalog_xmin_age),
             ),
         )
@@ -164,12 +163,7 @@ def _slot_remedies(observation: Observation, slot: ReplicationSlot) -> tuple[Rem
         settings=(("max_slot_wal_keep_size", f"{most}GB"),),
     )
     if slot.is_active:
-        return (
-            Remedy(
-                text="Check why its consumer is slow: network, one large transaction, its own disk."
-            ),
-            keep,
-        )
+        return (Remedy(text="Check why its consumer is slow: network, one large transaction, its own disk."), keep)
     has_limit = slot.safe_bytes is not None or slot.wal_status == "lost"
     return (drop,) if has_limit else (drop, keep)
 
@@ -178,9 +172,7 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
     if one.age_s < _NOTABLE_S:
         return None
     notable, forgotten = _PREPARED_S
-    severity: Severity = (
-        "critical" if one.age_s >= forgotten else "warning" if one.age_s >= notable else "note"
-    )
+    severity: Severity = "critical" if one.age_s >= forgotten else "warning" if one.age_s >= notable else "note"
     _, bytes_dead, _ = dead_bytes(observation)
     gid = literal(one.gid)
     return Cause(
@@ -204,8 +196,7 @@ def _of_prepared(observation: Observation, one: PreparedTransaction) -> Cause | 
         remedies=(
             after_check(
                 Remedy(
-                    text=f"If not, roll it back in database {one.database}.",
-                    commands=(f"ROLLBACK PREPARED {gid};",),
+                    text=f"If not, roll it back in database {one.database}.", commands=(f"ROLLBACK PREPARED {gid};",)
                 ),
                 (prepared_of(one.gid),),
                 settles=f"Check whether it is still there, and whether the transaction manager of {one.owner} "
@@ -267,9 +258,7 @@ def _of_holders(observation: Observation, holders: Sequence[XminHolder]) -> Caus
 
 
 def _line(one: XminHolder) -> Evidence:
-    text = (
-        f"process {one.pid}, {_name(one)}: {one.state or one.backend_type or 'state hidden'} for "
-    )
+    text = f"process {one.pid}, {_name(one)}: {one.state or one.backend_type or 'state hidden'} for "
     text += f"{format_duration(one.transaction_s or 0.0)}, {number(one.xid_age)} transactions old"
     if one.statement:
         text += f"; {one.statement}"

@@ -56,9 +56,7 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
             return 0.0
         return (read_pages * self.page_miss + dirty_pages * self.page_dirty) / self.cost_per_s
 
-    def limit_for(
-        self, bytes_per_s: float, read_bytes: float, written_bytes: float
-    ) -> tuple[int, int]:
+    def limit_for(self, bytes_per_s: float, read_bytes: float, written_bytes: float) -> tuple[int, int]:
         """Return `cost_limit` and `cost_delay` (ms) that keep this mix at or below a rate, which is > 0."""
         cost_per_s = bytes_per_s * self.cost_per_byte(read_bytes, written_bytes)
         delay_ms = DELAY_MS
@@ -69,11 +67,7 @@ class VacuumPace(Struct, frozen=True, kw_only=True):
 
 
 def pace_of(
-    settings: Mapping[str, str],
-    options: Mapping[str, str],
-    *,
-    block_bytes: int,
-    is_automatic: bool = True,
+    settings: Mapping[str, str], options: Mapping[str, str], *, block_bytes: int, is_automatic: bool = True
 ) -> VacuumPace | None:
     """
     Return the cost limits of a vacuum; None if the settings could not be read.
@@ -101,9 +95,7 @@ def pace_of(
     )
 
 
-def _first(
-    settings: Mapping[str, str], options: Mapping[str, str], name: str, general: str
-) -> float | None:
+def _first(settings: Mapping[str, str], options: Mapping[str, str], name: str, general: str) -> float | None:
     """Return the relation's own value, else the server's; −1 means the general setting."""
     for values, key in ((options, name), (settings, name), (settings, general)):
         found = _number(values, key)

@@ -83,10 +83,7 @@ class ObservedVacuum(Struct, frozen=True, kw_only=True):
     def _done(self) -> int | None:
         if not self.last.total_blocks:
             return None
-        counts = {
-            "scanning heap": self.last.scanned_blocks,
-            "vacuuming heap": self.last.vacuumed_blocks,
-        }
+        counts = {"scanning heap": self.last.scanned_blocks, "vacuuming heap": self.last.vacuumed_blocks}
         return counts.get(self.last.phase)
 
 
@@ -128,9 +125,7 @@ def runs_of(observation: Observation) -> tuple[ObservedVacuum, ...]:
         run = _run(ends, relations, last_s)
         # The counters include a vacuum that ended after the last glance.
         is_over = run.is_running and _ended(observation, run) >= len(ends)
-        found.append(
-            msgspec.structs.replace(run, current=None, is_running=False) if is_over else run
-        )
+        found.append(msgspec.structs.replace(run, current=None, is_running=False) if is_over else run)
     return tuple(found)
 
 
@@ -164,9 +159,7 @@ def _run(ends: Sequence[_Ends], relations: Mapping[int, Relation], last_s: float
     )
 
 
-def bytes_of(
-    observation: Observation, run: ObservedVacuum, runs: Sequence[ObservedVacuum]
-) -> Bytes:
+def bytes_of(observation: Observation, run: ObservedVacuum, runs: Sequence[ObservedVacuum]) -> Bytes:
     """Return what one of the observed vacuums read and wrote while it was watched."""
     peers = [r for r in runs if r.last.is_automatic == run.last.is_automatic]
     is_inside = all(_is_inside(observation, peer) for peer in peers)
@@ -187,8 +180,7 @@ def bytes_of(
         read=read,
         written=written,
         is_counted=False,
-        how=f"for the whole window: ended vacuums are {ended.how}; the running one "
-        f"is {current.how}",
+        how=f"for the whole window: ended vacuums are {ended.how}; the running one is {current.how}",
         mean=read + written,
         uncounted=current.uncounted,
     )
@@ -200,13 +192,9 @@ def uncounted_by(observation: Observation) -> float:
     return sum(bytes_of(observation, run, runs).uncounted for run in runs)
 
 
-def _counted(
-    observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
-) -> Bytes:
+def _counted(observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]) -> Bytes:
     """Return the bytes of ended vacuums by `pg_stat_io`, which counts all `peers` together."""
-    read, written = rates_of(
-        observation, by_autovacuum if run.last.is_automatic else _by_manual_vacuum
-    )
+    read, written = rates_of(observation, by_autovacuum if run.last.is_automatic else _by_manual_vacuum)
     if read is None or written is None:
         return _estimated(observation, run)
     blocks = sum(_ended_blocks(peer) for peer in peers)
@@ -217,14 +205,10 @@ def _counted(
         # Workers also read catalogs, and tables that they then do not vacuum.
         read = min(read, own * observation.server.block_bytes / observation.seconds)
     how = "counted by pg_stat_io" + (", divided by blocks" if len(peers) > 1 else "")
-    return Bytes(
-        read=read, written=written * share, is_counted=True, how=how, mean=read + written * share
-    )
+    return Bytes(read=read, written=written * share, is_counted=True, how=how, mean=read + written * share)
 
 
-def _by_statement(
-    observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]
-) -> Bytes | None:
+def _by_statement(observation: Observation, run: ObservedVacuum, peers: Sequence[ObservedVacuum]) -> Bytes | None:
     """Return the bytes of ended manual VACUUMs by `pg_stat_statements`; None if it did not count each."""
     # One statement may vacuum several tables, or one and its TOAST relation.
     is_shared = any(peer is not run and peer.last.pid == run.last.pid for peer in peers)
@@ -309,12 +293,7 @@ def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
         return 1.0
     # An ended vacuum left no dead rows, so use those that it found.
     readings = (observation.first, observation.last)
-    rows = max(
-        one.dead_rows
-        for reading in readings
-        for one in reading.relations
-        if one.oid == run.relation.oid
-    )
+    rows = max(one.dead_rows for reading in readings for one in reading.relations if one.oid == run.relation.oid)
     places = rows / (CHUNKS_PER_PAGE if run.owner is not None else 1)
     return -math.expm1(-places / run.last.total_blocks)
 
@@ -322,10 +301,7 @@ def _dirty_share(observation: Observation, run: ObservedVacuum) -> float:
 def _pages_written(observation: Observation) -> float | None:
     """Return bytes of pages that all processes wrote; None from 16 on, or if they were not counted."""
     names = ("backend_written_bytes", "checkpoint_written_bytes", "background_written_bytes")
-    ends = [
-        [getattr(reading.counters, name) for name in names]
-        for reading in (observation.first, observation.last)
-    ]
+    ends = [[getattr(reading.counters, name) for name in names] for reading in (observation.first, observation.last)]
     if observation.last.io is not None or None in (*ends[0], *ends[1]):
         return None
     return float(sum(ends[1]) - sum(ends[0]))

@@ -54,15 +54,9 @@ def afterwards(relation: Relation, table: Relation, toast: Relation | None) -> s
     """Return a sentence on what else the command of `set_command` does, with a space before it; empty if nothing."""
     if relation.oid == table.oid:
         takes_them = toast is not None and toast.size_bytes > 0 and is_of_table(toast, table)
-        return (
-            " Its TOAST relation takes the same values, as it has no parameters of its own."
-            if takes_them
-            else ""
-        )
+        return " Its TOAST relation takes the same values, as it has no parameters of its own." if takes_them else ""
     if not is_of_table(relation, table):
-        return (
-            " The TOAST relation keeps its other parameters, and none of the table's apply to it."
-        )
+        return " The TOAST relation keeps its other parameters, and none of the table's apply to it."
     kept = sorted(_inheritable(table))
     text = " The TOAST relation then has its own set, and no parameter of the table applies to it any more"
     return f"{text}; the command repeats {', '.join(kept)}." if kept else f"{text}."
@@ -106,9 +100,7 @@ def _cause(found: Sequence[_Detached]) -> Cause:
         remedies=(
             Remedy(
                 text="If they are meant for both, repeat them for the TOAST relation.",
-                commands=tuple(
-                    _command(one.table.name, one.lost, "toast.") for one in found[:_NAMED_MAX]
-                ),
+                commands=tuple(_command(one.table.name, one.lost, "toast.") for one in found[:_NAMED_MAX]),
                 expected="Autovacuum treats the TOAST relation as the table.",
             ),
         ),

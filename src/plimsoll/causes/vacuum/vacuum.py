@@ -20,26 +20,13 @@ from plimsoll.causes.budget import (
     severity_by,
 )
 from plimsoll.causes.vacuum.pace import VacuumPace
-from plimsoll.causes.vacuum.runs import (
-    Bytes,
-    ObservedVacuum,
-    by_autovacuum,
-    bytes_of,
-    pace_of_run,
-    runs_of,
-)
+from plimsoll.causes.vacuum.runs import Bytes, ObservedVacuum, by_autovacuum, bytes_of, pace_of_run, runs_of
 from plimsoll.causes.vacuum.toast_options import afterwards, set_command
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence, Missing
 from plimsoll.model.severity import Severity
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_clock,
-    format_duration,
-    format_ratio,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_clock, format_duration, format_ratio
 
 # A shorter vacuum is not a large part of a day's load, unless it repeats. A judgement.
 _SHORT_S = 600.0
@@ -85,9 +72,7 @@ def overlap_s(start_s: float, end_s: float, plateaus: Plateaus) -> float:
     return sum(max(min(end_s, b) - max(start_s, a), 0.0) for a, b in plateaus)
 
 
-def _is_worth_reporting(
-    moved: float | None, of_load: float | None, of_ceiling: float | None
-) -> bool:
+def _is_worth_reporting(moved: float | None, of_load: float | None, of_ceiling: float | None) -> bool:
     """Return whether an ended vacuum moved enough to be reported; yes if no share is known."""
     known = [share for share in (of_load, of_ceiling) if share is not None]
     return moved is not None and (not known or max(known) >= SHARE_LEAST)
@@ -109,11 +94,7 @@ def _is_small(observation: Observation, budget: Budget, run: ObservedVacuum) -> 
 
 
 def _of_run(
-    observation: Observation,
-    budget: Budget,
-    run: ObservedVacuum,
-    runs: Sequence[ObservedVacuum],
-    plateaus: Plateaus,
+    observation: Observation, budget: Budget, run: ObservedVacuum, runs: Sequence[ObservedVacuum], plateaus: Plateaus
 ) -> Cause:
     found = bytes_of(observation, run, runs)
     read, written, moved = found.read, found.written, found.moved
@@ -135,11 +116,7 @@ def _of_run(
         is_estimated=not found.is_counted,
         share_of_load=of_load,
         share_of_ceiling=of_ceiling,
-        evidence=(
-            *_overlap(run, plateaus),
-            *_limits(budget, run, pace, (read or 0.0, written or 0.0)),
-            *_delays(run),
-        ),
+        evidence=(*_overlap(run, plateaus), *_limits(budget, run, pace, (read or 0.0, written or 0.0)), *_delays(run)),
         remedies=_remedies(budget, run, pace, (read or 0.0, written or 0.0)),
         refuted_by="Latency stays as it is while this vacuum is paused or cancelled.",
     )
@@ -159,9 +136,7 @@ def _share_of_load(budget: Budget, found: Bytes) -> float | None:
     return min(found.mean / whole, 1.0) if whole > 0 else None
 
 
-def _weigh(
-    moved: float | None, shares: tuple[float | None, float | None], why: str
-) -> tuple[Severity, str]:
+def _weigh(moved: float | None, shares: tuple[float | None, float | None], why: str) -> tuple[Severity, str]:
     """Return the severity, and `why` if ignoring the share of the load lowers it."""
     of_load, of_ceiling = shares
     by_rule, lowered = (severity_by(moved, of, of_ceiling) for of in (of_load, None))
@@ -170,9 +145,7 @@ def _weigh(
     return lowered, why
 
 
-def _reason_to_lower(
-    budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool
-) -> str:
+def _reason_to_lower(budget: Budget, mean: float | None, of_load: float | None, *, is_brief: bool) -> str:
     """Return why its share of the load is not meaningful; empty if it is."""
     if mean and of_load and mean * (1 / of_load - 1) < SMALL_BYTES_PER_S:
         return "Almost nothing else was read or written at that time, so nobody had to wait."
@@ -215,9 +188,7 @@ def _text(run: ObservedVacuum, how: str) -> str:
             "autovacuum_work_mem."
         )
     if run.is_running and run.last.phase == "scanning heap":
-        parts.append(
-            "After this scan it scans the indexes, and then the pages with dead rows again."
-        )
+        parts.append("After this scan it scans the indexes, and then the pages with dead rows again.")
     if run.last.is_wraparound:
         parts.append("It prevents wraparound: do not cancel it, only slow it down.")
     return " ".join(parts)
@@ -239,9 +210,7 @@ def _overlap(run: ObservedVacuum, plateaus: Plateaus) -> list[Evidence]:
     ]
 
 
-def _limits(
-    budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]
-) -> list[Evidence]:
+def _limits(budget: Budget, run: ObservedVacuum, pace: VacuumPace | None, moved: tuple[float, float]) -> list[Evidence]:
     """Compare the rate that its cost limits allow with the ceiling, and state how long it takes."""
     if pace is None:
         return []
@@ -258,10 +227,7 @@ def _limits(
         )
     if ceiling is not None:
         keeps = allowed is not None and allowed < ceiling
-        text += (
-            f"; that is {'below' if keeps else 'not below'} the ceiling of "
-            f"{format_bytes_per_s(ceiling, 4)}"
-        )
+        text += f"; that is {'below' if keeps else 'not below'} the ceiling of {format_bytes_per_s(ceiling, 4)}"
     return [Evidence(kind="cost_limit", text=text, value=allowed, reference=ceiling)]
 
 
@@ -301,8 +267,7 @@ def _remedies(
     if run.is_running and not run.last.is_wraparound:
         found.append(
             Remedy(
-                text="To test whether others wait for it, cancel it once. Autovacuum restarts it at the "
-                "next check.",
+                text="To test whether others wait for it, cancel it once. Autovacuum restarts it at the next check.",
                 commands=(f"SELECT pg_cancel_backend({run.last.pid});",),
             )
         )
@@ -310,7 +275,7 @@ def _remedies(
         found.append(
             Remedy(
                 text="It returns as often as dead rows accumulate. First check the updates and deletes in "
-                "pg_stat_all_tables, then its trigger.",
+                "pg_stat_all_tables, then its trigger."
             )
         )
     return tuple(found)
@@ -325,16 +290,11 @@ def _limited(run: ObservedVacuum, limit: int, delay_ms: int) -> tuple[tuple[str,
     if not run.last.is_automatic:
         settings = (f"SET vacuum_cost_limit = {limit};", f"SET vacuum_cost_delay = {delay_ms};")
         return (*settings, f"VACUUM {table.name};"), ""
-    changes = {
-        "autovacuum_vacuum_cost_limit": f"{limit}",
-        "autovacuum_vacuum_cost_delay": f"{delay_ms}",
-    }
+    changes = {"autovacuum_vacuum_cost_limit": f"{limit}", "autovacuum_vacuum_cost_delay": f"{delay_ms}"}
     return (set_command(run.relation, table, changes),), afterwards(run.relation, table, None)
 
 
-def _lasting(
-    run: ObservedVacuum, pace: VacuumPace, target: float, moved: tuple[float, float]
-) -> float:
+def _lasting(run: ObservedVacuum, pace: VacuumPace, target: float, moved: tuple[float, float]) -> float:
     """Return seconds to read the whole relation once at that rate, with writes in the observed proportion."""
     read, written = moved
     ratio = 1 + written / read if read > 0 else 1.0

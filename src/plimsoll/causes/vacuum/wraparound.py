@@ -133,8 +133,7 @@ def _days(seconds: float) -> str:
 def _rate(given: int | None, left_s: float | None, seconds: float, what: str) -> Evidence:
     if given is None:
         return Evidence(
-            kind="time left",
-            text=f"the rate at which {what} are used is unknown, and so is how long the rest lasts",
+            kind="time left", text=f"the rate at which {what} are used is unknown, and so is how long the rest lasts"
         )
     if left_s is None:
         return Evidence(
@@ -200,8 +199,7 @@ def _remedies(worst: DatabaseAge, tables: Sequence[TableAge]) -> tuple[Remedy, .
     return (
         end,
         Remedy(
-            text=f"Then freeze the oldest tables in {worst.name}, as their owner or a superuser, without "
-            "cost limits.",
+            text=f"Then freeze the oldest tables in {worst.name}, as their owner or a superuser, without cost limits.",
             commands=("SET vacuum_cost_delay = 0;", *(commands or ("VACUUM (FREEZE, VERBOSE);",))),
             expected="age(datfrozenxid) falls to vacuum_freeze_min_age when the last of them is done.",
         ),

@@ -13,15 +13,7 @@ from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.postgres import CHECKPOINT_COMPLETION_TARGET
-from plimsoll.units import (
-    GIB,
-    MIB,
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_ratio,
-    number,
-)
+from plimsoll.units import GIB, MIB, format_bytes, format_bytes_per_s, format_duration, format_ratio, number
 
 # More WAL than this is seldom worth its room and its recovery; a judgement.
 _WAL_MOST = 64 * GIB
@@ -90,9 +82,7 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
         f"(1 + {number(pace.completion_ratio or 0.0)}) plus a tenth"
     )
     if needed > room:
-        text += (
-            f" is {format_bytes(needed)}; begin with less, since fewer checkpoints mean less WAL"
-        )
+        text += f" is {format_bytes(needed)}; begin with less, since fewer checkpoints mean less WAL"
     found = [
         Remedy(
             text=f"{text}.",
@@ -109,10 +99,7 @@ def _larger(pace: WalPace) -> tuple[Remedy, ...]:
         found.append(
             Remedy(
                 text="If a recovery of some minutes is acceptable, make checkpoints rarer still.",
-                settings=(
-                    ("checkpoint_timeout", "15min"),
-                    ("max_wal_size", f"{round(longer / MIB)}MB"),
-                ),
+                settings=(("checkpoint_timeout", "15min"), ("max_wal_size", f"{round(longer / MIB)}MB")),
                 expected="Even fewer full-page images in WAL, if the same pages change often.",
             )
         )
@@ -124,9 +111,7 @@ def _interval(seconds: float) -> str:
     return f"{number(seconds, 2)} s" if seconds < 10 else format_duration(seconds)
 
 
-def _writes(
-    pace: WalPace | None, written: float, observation: Observation, budget: Budget
-) -> Cause:
+def _writes(pace: WalPace | None, written: float, observation: Observation, budget: Budget) -> Cause:
     is_requested = pace is not None and pace.requested > pace.timed
     share = budget.of_load(written)
     part = f", {format_ratio(share)} of all bytes" if share is not None else ""
@@ -156,13 +141,9 @@ def _writes(
         written_bytes_per_s=written,
         share_of_load=share,
         share_of_ceiling=budget.of_ceiling(written),
-        evidence=(
-            *(_counted(pace, observation) if pace is not None else ()),
-            *_by_whom(observation),
-        ),
+        evidence=(*(_counted(pace, observation) if pace is not None else ()), *_by_whom(observation)),
         remedies=(remedy,) if is_bursty else (),
-        refuted_by="The window is a small part of the time between checkpoints, so it shows only a "
-        "burst or a pause.",
+        refuted_by="The window is a small part of the time between checkpoints, so it shows only a burst or a pause.",
     )
 
 
@@ -184,8 +165,7 @@ def _counted(pace: WalPace, observation: Observation) -> tuple[Evidence, ...]:
         found.append(
             Evidence(
                 kind="checkpoints",
-                text=f"{pace.requested} of {now} checkpoints in "
-                f"{format_duration(observation.seconds)} were requested.",
+                text=f"{pace.requested} of {now} checkpoints in {format_duration(observation.seconds)} were requested.",
                 value=float(pace.requested),
                 reference=float(now),
             )
@@ -219,10 +199,7 @@ def _full_pages(pace: WalPace) -> tuple[Evidence, ...]:
 
 def _by_whom(observation: Observation) -> tuple[Evidence, ...]:
     """Return who wrote changed pages: the checkpointer, the background writer, or sessions themselves."""
-    rates = [
-        per_s(observation, f"{who}_written_bytes")
-        for who in ("checkpoint", "background", "backend")
-    ]
+    rates = [per_s(observation, f"{who}_written_bytes") for who in ("checkpoint", "background", "backend")]
     total = sum(rate or 0.0 for rate in rates)
     if not total or rates[2] is None:
         return ()

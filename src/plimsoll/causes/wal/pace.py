@@ -62,9 +62,7 @@ class WalPace(Struct, frozen=True, kw_only=True):
         if self.interval_s is None or self.timeout_s is None or self.interval_s >= self.timeout_s:
             return False
         is_seen = self.requested >= _REQUESTS_LEAST and self.requested > self.timed
-        is_usual = (
-            self.requested_ever >= _REQUESTS_EVER_LEAST and self.requested_ever > self.timed_ever
-        )
+        is_usual = self.requested_ever >= _REQUESTS_EVER_LEAST and self.requested_ever > self.timed_ever
         return is_seen or is_usual
 
     @property
@@ -76,11 +74,7 @@ class WalPace(Struct, frozen=True, kw_only=True):
 
     def max_wal_bytes_for(self, timeout_s: float) -> float:
         """Return what max_wal_size must be for checkpoints to wait for a timeout, in whole GiB."""
-        ratio = (
-            self.completion_ratio
-            if self.completion_ratio is not None
-            else CHECKPOINT_COMPLETION_TARGET
-        )
+        ratio = self.completion_ratio if self.completion_ratio is not None else CHECKPOINT_COMPLETION_TARGET
         needed = self.wal_bytes_per_s * timeout_s * (1 + ratio) * _MARGIN
         return max(ceil(needed / GIB), 1) * GIB
 

@@ -8,14 +8,7 @@ Rule 2: how much is written is taken from the I/O counters where they count WAL 
         and a new log file is filled with zeros before it is used.
 """
 
-from plimsoll.causes.budget import (
-    BYTES_LEAST,
-    SHARE_LEAST,
-    Budget,
-    severity_of,
-    wal_written,
-    wal_zeros,
-)
+from plimsoll.causes.budget import BYTES_LEAST, SHARE_LEAST, Budget, severity_of, wal_written, wal_zeros
 from plimsoll.causes.statements.statements import short, work_between
 from plimsoll.causes.wal.pace import WalPace, pace_of
 from plimsoll.model.cause import Cause, CauseKind, Remedy
@@ -86,9 +79,7 @@ def _text(pace: WalPace, written: float, zeros: float) -> str:
     return "Every change is also written to WAL."
 
 
-def _evidence(
-    pace: WalPace, written: float, zeros: float, observation: Observation
-) -> tuple[Evidence, ...]:
+def _evidence(pace: WalPace, written: float, zeros: float, observation: Observation) -> tuple[Evidence, ...]:
     has_zeros = zeros >= SHARE_LEAST * written
     filled = f", {format_bytes_per_s(zeros)} of it zeros of new files" if has_zeros else ""
     found = [
@@ -122,17 +113,14 @@ def _evidence(
     return tuple(found)
 
 
-def _remedies(
-    pace: WalPace, written: float, full_ratio: float, observation: Observation
-) -> tuple[Remedy, ...]:
+def _remedies(pace: WalPace, written: float, full_ratio: float, observation: Observation) -> tuple[Remedy, ...]:
     found = []
     compression = observation.server.settings.get("wal_compression")
     if compression == "off" and full_ratio >= _FULL_PAGES_MUCH:
         method = "lz4" if observation.server.version_number >= _VERSION_LZ4 else "on"
         found.append(
             Remedy(
-                text="Compress full-page images in WAL; this costs CPU time. A server built without lz4 "
-                "needs 'pglz'.",
+                text="Compress full-page images in WAL; this costs CPU time. A server built without lz4 needs 'pglz'.",
                 settings=(("wal_compression", method),),
                 expected=f"At most {format_bytes_per_s(pace.full_page_bytes_per_s)} of WAL shrink as far as "
                 "the pages can be compressed.",

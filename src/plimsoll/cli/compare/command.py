@@ -54,14 +54,10 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     before: Annotated[
-        str,
-        typer.Argument(
-            metavar="BEFORE", help="Target, as for diagnose. A single target is split into windows."
-        ),
+        str, typer.Argument(metavar="BEFORE", help="Target, as for diagnose. A single target is split into windows.")
     ],
     after: Annotated[
-        str | None,
-        typer.Argument(metavar="[AFTER]", help="Target to compare it with, of any kind."),
+        str | None, typer.Argument(metavar="[AFTER]", help="Target to compare it with, of any kind.")
     ] = None,
     *,
     at: At = None,

@@ -10,12 +10,7 @@ from plimsoll.cli.output import Output
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.model.comparison import LimitsOutcome, StepResult
 
-EXIT = {
-    LimitsOutcome.BETTER: 0,
-    LimitsOutcome.SAME: 0,
-    LimitsOutcome.WORSE: 1,
-    LimitsOutcome.UNKNOWN: 2,
-}
+EXIT = {LimitsOutcome.BETTER: 0, LimitsOutcome.SAME: 0, LimitsOutcome.WORSE: 1, LimitsOutcome.UNKNOWN: 2}
 
 
 def run_compare(
@@ -37,8 +32,6 @@ def run_compare(
     if comparison.step is StepResult.NOT_ENOUGH:
         following = plan_after(snapshots[1], targets[1] or targets[0], flags[1], read_options)
         if following is not None:
-            comparison = replace(
-                comparison, next_command=following.command, next_where=following.where
-            )
+            comparison = replace(comparison, next_command=following.command, next_where=following.where)
     output.write(comparison, "comparison")
     return EXIT[comparison.outcome]

@@ -13,13 +13,7 @@ _ROWS: tuple[tuple[str, Any, str, str, str], ...] = (
     ("storage", str, "--storage", "TYPE", "Storage type: gp2, gp3, io1, io2 or standard."),
     ("size_gib", float, "--size-gib", "GIB", "Allocated storage in GiB."),
     ("iops", float, "--iops", "N", "Provisioned IOPS."),
-    (
-        "throughput_mibps",
-        float,
-        "--throughput-mibps",
-        "MIBPS",
-        "Provisioned throughput in MiB/s.",
-    ),
+    ("throughput_mibps", float, "--throughput-mibps", "MIBPS", "Provisioned throughput in MiB/s."),
     ("launched", str, "--launched", "DATE", "Launch date, for example 2019-06-01."),
 )
 
@@ -37,10 +31,7 @@ def side_options(side: str, panel: str) -> OptionGroup:
         {
             field: SharedOption(
                 Annotated[
-                    kind | None,
-                    typer.Option(
-                        f"{name}-{side}", metavar=metavar, help=text, rich_help_panel=panel
-                    ),
+                    kind | None, typer.Option(f"{name}-{side}", metavar=metavar, help=text, rich_help_panel=panel)
                 ]
             )
             for field, kind, name, metavar, text in _ROWS

@@ -61,10 +61,7 @@ def diagnose(
     png: Annotated[
         Path | None,
         typer.Option(
-            "--png",
-            metavar="FILE",
-            help="Also draw the timeline as a picture.",
-            rich_help_panel=OUTPUT_PANEL,
+            "--png", metavar="FILE", help="Also draw the timeline as a picture.", rich_help_panel=OUTPUT_PANEL
         ),
     ] = None,
     card: Annotated[
@@ -78,8 +75,7 @@ def diagnose(
         ),
     ] = None,
     has_plan: Annotated[
-        bool,
-        typer.Option("--plan", help="Also find the cheapest change, as 'plimsoll plan' does."),
+        bool, typer.Option("--plan", help="Also find the cheapest change, as 'plimsoll plan' does.")
     ] = False,
     dsn: Dsn = None,
     duration: Duration = None,
@@ -87,8 +83,7 @@ def diagnose(
     events_zone: _EventsZone = None,
     watch: _Watch = None,
     lists_all: Annotated[
-        bool,
-        typer.Option("--all", help="With several instances, also list those near no limit."),
+        bool, typer.Option("--all", help="With several instances, also list those near no limit.")
     ] = False,
 ) -> None:
     """

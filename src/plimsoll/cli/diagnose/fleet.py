@@ -46,12 +46,7 @@ def run(
     with progress_while(lambda: f"{progress.text}{waits()}") if waits else nullcontext():
         try:
             overview = diagnose_fleet(
-                stream,
-                diagnose=diagnose_snapshot,
-                source=target,
-                window_s=window_s,
-                spent=spent,
-                on_read=progress.show,
+                stream, diagnose=diagnose_snapshot, source=target, window_s=window_s, spent=spent, on_read=progress.show
             )
         finally:
             progress.clear()

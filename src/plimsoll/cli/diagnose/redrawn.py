@@ -19,9 +19,7 @@ _STALE = "STALE"
 class Redrawn:
     """Shows the newest view in place, with its age, until the end of its `with` block."""
 
-    def __init__(
-        self, width: int | None, rhythm_text: Callable[[], str], console: Console | None = None
-    ) -> None:
+    def __init__(self, width: int | None, rhythm_text: Callable[[], str], console: Console | None = None) -> None:
         """
         Begin with an empty screen.
 
@@ -32,12 +30,7 @@ class Redrawn:
         """
         self._console = console or Console(highlight=False, markup=False, emoji=False)
         self._width, self._rhythm = width, rhythm_text
-        self._live = Live(
-            console=self._console,
-            auto_refresh=False,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
         self._is_begun = False
 
     def __enter__(self) -> Self:
@@ -45,10 +38,7 @@ class Redrawn:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the last report on the terminal, and show the cursor again."""
         if self._is_begun:

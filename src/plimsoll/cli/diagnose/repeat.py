@@ -109,13 +109,7 @@ def check_watch(target: str, interval: str, *, other_options: bool, until: str |
 
 
 def run_watch(
-    target: str,
-    flags: InstanceOptions,
-    read_options: ReadOptions,
-    output: Output,
-    *,
-    asked: str,
-    period_s: int,
+    target: str, flags: InstanceOptions, read_options: ReadOptions, output: Output, *, asked: str, period_s: int
 ) -> NoReturn:
     """
     Show the verdict on a live target until Ctrl-C.
@@ -147,9 +141,7 @@ def run_watch(
         repeat(read, printed, period_s=period_s, clock=RepeatClock())
 
 
-def repeat(
-    read: Callable[[], Diagnosis], screen: Screen, *, period_s: float, clock: RepeatClock
-) -> NoReturn:
+def repeat(read: Callable[[], Diagnosis], screen: Screen, *, period_s: float, clock: RepeatClock) -> NoReturn:
     """
     Read and show, again and again.
 
@@ -215,22 +207,14 @@ def state_of(diagnosis: Diagnosis) -> tuple[object, ...]:
     from plimsoll.model.now import open_at
     from plimsoll.reports.diagnosis.brief import verdict_title
 
-    limits = [
-        (at.family, at.phase, at.dimension) if at else None
-        for at in (diagnosis.binding, open_at(diagnosis))
-    ]
+    limits = [(at.family, at.phase, at.dimension) if at else None for at in (diagnosis.binding, open_at(diagnosis))]
     return (verdict_title(diagnosis), *limits)
 
 
 class Printed:
     """Prints a brief report with its time when the verdict changes: for pipes and logs."""
 
-    def __init__(
-        self,
-        output: Output,
-        rhythm_text: Callable[[], str],
-        remarks: TextIO | None = None,
-    ) -> None:
+    def __init__(self, output: Output, rhythm_text: Callable[[], str], remarks: TextIO | None = None) -> None:
         """
         Begin without a verdict.
 
@@ -247,9 +231,7 @@ class Printed:
     def show(self, view: View) -> None:
         """Print what changed."""
         if self._state is None:
-            self._remark(
-                "standard output is not a terminal: a report is printed when the verdict changes"
-            )
+            self._remark("standard output is not a terminal: a report is printed when the verdict changes")
             self._remark(self._rhythm())
         if view.failure != self._failure:
             self._remark_failure(view)
@@ -260,9 +242,7 @@ class Printed:
             from plimsoll.reports.render.brief import brief_text
 
             gap = "" if self._state is None else "\n"
-            text = brief_text(
-                diagnosis_brief(view.diagnosis), width=self._output.width, color=False
-            )
+            text = brief_text(diagnosis_brief(view.diagnosis), width=self._output.width, color=False)
             self._output.emit(f"{gap}{format_clock(view.read_s)} UTC\n{text}")
             self._state = state
 
@@ -275,8 +255,7 @@ class Printed:
             return
         age = format_duration(view.failed_s - view.read_s)
         self._remark(
-            f"{format_clock(view.failed_s)} UTC: reading failed, the last verdict is {age} old: "
-            f"{view.failure}"
+            f"{format_clock(view.failed_s)} UTC: reading failed, the last verdict is {age} old: {view.failure}"
         )
 
     def _remark(self, text: str) -> None:

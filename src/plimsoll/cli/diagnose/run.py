@@ -10,25 +10,12 @@ from plimsoll.app.diagnose import diagnose_snapshot, read_events, with_own_event
 from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, shows_a_day
-from plimsoll.app.read import (
-    cost_of,
-    live_window,
-    read_fleet,
-    read_prometheus_instances,
-    read_target,
-)
+from plimsoll.app.read import cost_of, live_window, read_fleet, read_prometheus_instances, read_target
 from plimsoll.app.render import Form, Report, plan_below, render
 from plimsoll.app.targets import PROMETHEUS, is_fleet, is_several
 from plimsoll.cli.endings import FAILED, Failed, attempted
 from plimsoll.cli.next_command import answerable_plan
-from plimsoll.cli.output import (
-    Format,
-    Output,
-    check_ending,
-    check_picture,
-    say_written,
-    write_text,
-)
+from plimsoll.cli.output import Format, Output, check_ending, check_picture, say_written, write_text
 from plimsoll.cli.waiting import TERMINAL
 from plimsoll.cli.watching import observed_if_asked
 from plimsoll.errors import UsageError
@@ -99,17 +86,13 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
         refuse_single_instance_options(target, flags, is_any_given=is_any_given)
         return _fleet(target, options)
     if options.has_plan and output.form == Format.JSON:
-        raise UsageError(
-            "the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for the plan."
-        )
+        raise UsageError("the JSON report has no plan", "Use 'plimsoll plan TARGET --format json' for the plan.")
     events = read_events(options.events, options.events_zone)
     snapshot = read_target(target, flags, read_options, TERMINAL, has_statements=True)
     diagnosis = with_own_events(diagnose_snapshot(snapshot), snapshot, events)
     inspection = _inspected(diagnosis, snapshot, options.dsn, options.duration)
     planned = (
-        attempted(lambda: _planned(diagnosis, snapshot, target, read_options, output))
-        if options.has_plan
-        else None
+        attempted(lambda: _planned(diagnosis, snapshot, target, read_options, output)) if options.has_plan else None
     )
     report = Report(
         diagnosis=diagnosis,
@@ -125,9 +108,7 @@ def run_diagnose(target: str, options: DiagnoseOptions) -> int:
     elif output.form == Format.TEXT and not options.has_plan:
         text += _next_step(diagnosis, snapshot, target, flags, read_options)
     output.emit(text)
-    parts = PageParts(
-        plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection
-    )
+    parts = PageParts(plan=planned.plan if isinstance(planned, Planned) else None, inspection=inspection)
     failed = _write_files(diagnosis, snapshot, parts, options)
     failed = planned if isinstance(planned, Failed) else failed
     if failed is not None:
@@ -152,19 +133,10 @@ def _watch(target: str, options: DiagnoseOptions, interval: str) -> NoReturn:
         or is_several(target, options.flags),
         until=options.read_options.until,
     )
-    run_watch(
-        target,
-        options.flags,
-        options.read_options,
-        output,
-        asked=interval,
-        period_s=period_s,
-    )
+    run_watch(target, options.flags, options.read_options, output, asked=interval, period_s=period_s)
 
 
-def refuse_single_instance_options(
-    target: str, flags: InstanceOptions, *, is_any_given: bool
-) -> None:
+def refuse_single_instance_options(target: str, flags: InstanceOptions, *, is_any_given: bool) -> None:
     """
     Refuse options that need a single instance.
 
@@ -172,8 +144,7 @@ def refuse_single_instance_options(
         UsageError: such an option was given for several instances.
     """
     every = InstanceOptions(
-        identifier=flags.identifier,
-        instance_file=None if target.startswith(PROMETHEUS) else flags.instance_file,
+        identifier=flags.identifier, instance_file=None if target.startswith(PROMETHEUS) else flags.instance_file
     )
     if is_any_given or flags != (InstanceOptions() if is_fleet(target) else every):
         raise UsageError(
@@ -184,11 +155,7 @@ def refuse_single_instance_options(
 
 
 def _next_step(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    target: str,
-    flags: InstanceOptions,
-    read_options: ReadOptions,
+    diagnosis: Diagnosis, snapshot: Snapshot, target: str, flags: InstanceOptions, read_options: ReadOptions
 ) -> str:
     """
     Return the command that plans a change for the limit that was found; empty if it could not answer.
@@ -198,15 +165,11 @@ def _next_step(
     """
     if not diagnosis.time_at or diagnosis.measured_s <= 0:
         return ""
-    found = answerable_plan(
-        snapshot, target, flags, read_options, keeps_window=shows_a_day(snapshot)
-    )
+    found = answerable_plan(snapshot, target, flags, read_options, keeps_window=shows_a_day(snapshot))
     return f"\nThe way past it, priced{found.where}:\n  {found.command}\n" if found else ""
 
 
-def _inspected(
-    diagnosis: Diagnosis, snapshot: Snapshot, dsn: str | None, duration: str | None
-) -> Inspection | None:
+def _inspected(diagnosis: Diagnosis, snapshot: Snapshot, dsn: str | None, duration: str | None) -> Inspection | None:
     """Inspect the database of --dsn, or what the snapshot recorded of it; None if there is neither."""
     observation = observed_if_asked(dsn, duration) or snapshot.observation
     if observation is None:
@@ -215,11 +178,7 @@ def _inspected(
 
 
 def _planned(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    target: str,
-    read_options: ReadOptions,
-    output: Output,
+    diagnosis: Diagnosis, snapshot: Snapshot, target: str, read_options: ReadOptions, output: Output
 ) -> Planned:
     """Return the plan without constraints, and its text; `plimsoll plan` has the options."""
     check_window(snapshot, is_short_allowed=False)
@@ -238,16 +197,9 @@ def _fleet(target: str, options: DiagnoseOptions) -> int:
     output, lists_all = options.output, options.lists_all
     if target.startswith(PROMETHEUS):
         window_s = live_window(read_options)
-        found, address = read_prometheus_instances(
-            target, flags.identifier or "*", read_options, window_s
-        )
+        found, address = read_prometheus_instances(target, flags.identifier or "*", read_options, window_s)
         return fleet.run(
-            address,
-            found,
-            output=output,
-            lists_all=lists_all,
-            window_s=window_s,
-            waits=lambda: f"asking {address}",
+            address, found, output=output, lists_all=lists_all, window_s=window_s, waits=lambda: f"asking {address}"
         )
     if not is_fleet(target):
         return fleet.run(
@@ -269,17 +221,13 @@ def _fleet(target: str, options: DiagnoseOptions) -> int:
     )
 
 
-def _write_files(
-    diagnosis: Diagnosis, snapshot: Snapshot, parts: PageParts, options: DiagnoseOptions
-) -> Failed | None:
+def _write_files(diagnosis: Diagnosis, snapshot: Snapshot, parts: PageParts, options: DiagnoseOptions) -> Failed | None:
     """Write the files; return why the page has no plan, if it has none."""
     failed, html, png = None, options.output.html, options.png
     if html is not None:
         from plimsoll.cli.page_origin import page_origin
 
-        report = Report(
-            diagnosis=diagnosis, snapshot=snapshot, inspection=parts.inspection, plan=parts.plan
-        )
+        report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=parts.inspection, plan=parts.plan)
         origin = page_origin()
         page = attempted(lambda: render(report, "html", origin=origin))
         if isinstance(page, Failed):

@@ -74,9 +74,7 @@ def give_orders(socket: Path | None, orders: Orders) -> None:
     if orders.grant and orders.drain:
         raise UsageError("--grant and --drain contradict each other", "Leave one of them out.")
     if not (is_other or orders.balances or orders.grant or orders.drain or orders.restart):
-        raise UsageError(
-            "no change was given", "Give --class, --storage, --balance, --grant or --drain."
-        )
+        raise UsageError("no change was given", "Give --class, --storage, --balance, --grant or --drain.")
     wanted = [_balance(text) for text in orders.balances]
     control = find_gate(socket)
     if is_other or orders.restart:
@@ -147,8 +145,7 @@ def _change(control: GateControl, flags: InstanceOptions, *, is_restart: bool) -
     home = control.home
     if home.setup.stages is not None and flags == InstanceOptions():
         raise UsageError(
-            "limits from a file have no legacy limits, so a restart changes nothing",
-            "Leave --restart out.",
+            "limits from a file have no legacy limits, so a restart changes nothing", "Leave --restart out."
         )
     instance = _bought(home, flags)
     if instance.db_class is not None:

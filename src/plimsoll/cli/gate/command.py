@@ -70,16 +70,10 @@ ModeOption = Annotated[
 Backing = Annotated[
     Path | None,
     typer.Option(
-        "--backing",
-        metavar="DIR",
-        help="Keep the data in this folder on the real disk.",
-        rich_help_panel=_FILES_PANEL,
+        "--backing", metavar="DIR", help="Keep the data in this folder on the real disk.", rich_help_panel=_FILES_PANEL
     ),
 ]
-MountPlace = Annotated[
-    Path,
-    typer.Argument(metavar="MOUNT", help="Folder where the files appear, empty or new."),
-]
+MountPlace = Annotated[Path, typer.Argument(metavar="MOUNT", help="Folder where the files appear, empty or new.")]
 MountOption = Annotated[
     Path | None,
     typer.Option(
@@ -99,16 +93,11 @@ Metrics = Annotated[
     ),
 ]
 Command = Annotated[
-    list[str],
-    typer.Argument(metavar="-- COMMAND", help="Command to run in the mount.", show_default=False),
+    list[str], typer.Argument(metavar="-- COMMAND", help="Command to run in the mount.", show_default=False)
 ]
 Socket = Annotated[
     Path | None,
-    typer.Option(
-        "--socket",
-        metavar="PATH",
-        help="Socket of the gate (default: that of the only running one).",
-    ),
+    typer.Option("--socket", metavar="PATH", help="Socket of the gate (default: that of the only running one)."),
 ]
 Balance = Annotated[
     list[str] | None,
@@ -221,10 +210,7 @@ def run(
     raise typer.Exit(run_in_gate(flags, tuple(command)))
 
 
-def status(
-    socket: Socket = None,
-    form: FormOfTwo = TextOrJson.TEXT,
-) -> None:
+def status(socket: Socket = None, form: FormOfTwo = TextOrJson.TEXT) -> None:
     """Print the state of a gate: rates of the last second, queue, balances, the limit that binds."""
     from plimsoll.cli.gate.ask import show_status
 
@@ -238,10 +224,7 @@ def change(
     drain: Annotated[bool, typer.Option("--drain", help="Empty every bucket.")] = False,
     restart: Annotated[
         bool,
-        typer.Option(
-            "--restart",
-            help="Emulate a stop and a start: the instance gets today's limits of its class.",
-        ),
+        typer.Option("--restart", help="Emulate a stop and a start: the instance gets today's limits of its class."),
     ] = False,
     *,
     instance: InstanceOptions,
@@ -250,20 +233,12 @@ def change(
     from plimsoll.cli.gate.ask import Orders, give_orders
 
     give_orders(
-        socket,
-        Orders(
-            instance=instance,
-            balances=tuple(balance or ()),
-            grant=grant,
-            drain=drain,
-            restart=restart,
-        ),
+        socket, Orders(instance=instance, balances=tuple(balance or ()), grant=grant, drain=drain, restart=restart)
     )
 
 
 def events(
-    socket: Socket = None,
-    past: Annotated[bool, typer.Option("--past", help="Begin with the events so far.")] = False,
+    socket: Socket = None, past: Annotated[bool, typer.Option("--past", help="Begin with the events so far.")] = False
 ) -> None:
     """Print every change of a gate and the rates of each second as lines of JSON, until it ends."""
     from plimsoll.cli.gate.ask import follow

@@ -52,15 +52,7 @@ Duration = Annotated[
 ]
 
 ClientCount = Annotated[
-    int,
-    typer.Option(
-        "--clients",
-        metavar="N",
-        min=1,
-        max=500,
-        help="Number of clients.",
-        rich_help_panel=LOAD,
-    ),
+    int, typer.Option("--clients", metavar="N", min=1, max=500, help="Number of clients.", rich_help_panel=LOAD)
 ]
 
 Rate = Annotated[
@@ -74,17 +66,12 @@ Rate = Annotated[
 ]
 
 Keep = Annotated[
-    bool,
-    typer.Option(
-        "--keep", help="Do not delete the database's files afterwards.", rich_help_panel=LOAD
-    ),
+    bool, typer.Option("--keep", help="Do not delete the database's files afterwards.", rich_help_panel=LOAD)
 ]
 
 SnapshotFile = Annotated[
     Path | None,
-    file_option(
-        "Save what CloudWatch would have shown as a snapshot. FILE.truth.json gets what really happened."
-    ),
+    file_option("Save what CloudWatch would have shown as a snapshot. FILE.truth.json gets what really happened."),
 ]
 
 

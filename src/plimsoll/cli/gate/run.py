@@ -76,9 +76,7 @@ def mount_until_ended(flags: GateFlags) -> int:
     setup = setup_of(flags)
     assert flags.mount is not None
     _check_files(flags)
-    backing = flags.backing or flags.mount.absolute().with_name(
-        flags.mount.absolute().name + ".data"
-    )
+    backing = flags.backing or flags.mount.absolute().with_name(flags.mount.absolute().name + ".data")
     gate = Gate(setup, backing, flags.mount)
     # A signal during the mount must still unmount the gate, so handle signals before mounting.
     with ended_like_ctrl_c():
@@ -124,10 +122,7 @@ def run_in_gate(flags: GateFlags, argv: tuple[str, ...]) -> int:
         command = ChildCommand(argv, environment=where, directory=gate.mount)
         if group is not None:
             joined = stack.enter_context(group).joining(argv)
-            name, command = (
-                command.name,
-                ChildCommand(joined, environment=where, directory=gate.mount),
-            )
+            name, command = (command.name, ChildCommand(joined, environment=where, directory=gate.mount))
             command.name = name
         stack.callback(command.stop)
         _print_line(f"{gate_words.emulated(setup)} at {gate.mount}, {minutes_of(setup)}")
@@ -224,9 +219,7 @@ def _own_limits(flags: GateFlags) -> OwnLimits | None:
     wanted = flags.instance
     given = (wanted.db_class, wanted.storage, wanted.size_gib, wanted.iops, wanted.throughput_mibps)
     if any(value is not None for value in given) or flags.legacy is not None:
-        raise UsageError(
-            "--limits replaces class and storage, but both were given", "Leave out one of them."
-        )
+        raise UsageError("--limits replaces class and storage, but both were given", "Leave out one of them.")
     try:
         text = flags.limits.read_bytes()
     except OSError as error:
@@ -252,9 +245,7 @@ def _until_ctrl_c(gate: Gate, flags: GateFlags) -> None:
 
 def _name_users(users: Sequence[User]) -> None:
     _print_line(f"limits lifted; the mount is still in use by {user_names(users)}")
-    _print_line(
-        "it is unmounted when they have closed it; Ctrl-C unmounts now, and they get errors"
-    )
+    _print_line("it is unmounted when they have closed it; Ctrl-C unmounts now, and they get errors")
 
 
 def _watch(gate: Gate, flags: GateFlags, command: ChildCommand | None = None) -> None:

@@ -6,13 +6,7 @@ from plimsoll.gate.record import Truth, minutes_of, storage_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.family import BALANCES
 from plimsoll.reports.render.words import FAMILY_NAMES
-from plimsoll.units import (
-    format_bytes_per_s,
-    format_duration,
-    format_latency,
-    format_ops_per_s,
-    format_ratio,
-)
+from plimsoll.units import format_bytes_per_s, format_duration, format_latency, format_ops_per_s, format_ratio
 
 # Width of the longest fixed name, plus two spaces.
 _COLUMN = 15
@@ -46,11 +40,7 @@ def binding_of(status: GateStatus) -> str:
     if status.binding is None:
         return "nothing"
     phase = status.phase
-    parts = (
-        stage_name(status.binding),
-        phase and phase.value,
-        rate_of(status, status.binding, phase),
-    )
+    parts = (stage_name(status.binding), phase and phase.value, rate_of(status, status.binding, phase))
     return ", ".join(part for part in parts if part)
 
 
@@ -130,9 +120,7 @@ def _balance_changes(truth: Truth) -> list[tuple[str, str]]:
         if max(track) <= 0:
             found.append((name, "none left after the first second"))
             continue
-        text = (
-            f"{format_ratio(track[0])} after the first second, {format_ratio(track[-1])} at the end"
-        )
+        text = f"{format_ratio(track[0])} after the first second, {format_ratio(track[-1])} at the end"
         passed = 0.0
         for moment in truth.moments:
             passed += moment.length_s
@@ -147,7 +135,5 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else format_duration(seconds)
 
 
-BALANCE_NAMES = {
-    metric.value.removesuffix("_balance_ratio"): family.value for metric, family in BALANCES.items()
-}
+BALANCE_NAMES = {metric.value.removesuffix("_balance_ratio"): family.value for metric, family in BALANCES.items()}
 """Short names of the buckets, after CloudWatch's EBSByteBalance%, EBSIOBalance% and BurstBalance."""

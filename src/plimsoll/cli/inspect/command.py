@@ -21,10 +21,7 @@ Dsn = Annotated[
     ),
 ]
 Duration = Annotated[
-    str,
-    typer.Option(
-        "--for", metavar="TIME", help="Watch the database for this long, for example 30s or 10m."
-    ),
+    str, typer.Option("--for", metavar="TIME", help="Watch the database for this long, for example 30s or 10m.")
 ]
 Pooler = Annotated[
     list[str] | None,
@@ -84,10 +81,6 @@ def inspect(
     from plimsoll.cli.inspect.run import InspectOptions, run_inspect
 
     options = InspectOptions(
-        duration=duration,
-        poolers=tuple(pooler or ()),
-        decode_toast=decode_toast,
-        target=target,
-        output=output,
+        duration=duration, poolers=tuple(pooler or ()), decode_toast=decode_toast, target=target, output=output
     )
     raise typer.Exit(run_inspect(dsn, flags, read_options, options))

@@ -26,9 +26,7 @@ class InspectOptions(Struct, frozen=True, kw_only=True):
     output: Output
 
 
-def run_inspect(
-    dsn: str | None, flags: InstanceOptions, read_options: ReadOptions, options: InspectOptions
-) -> int:
+def run_inspect(dsn: str | None, flags: InstanceOptions, read_options: ReadOptions, options: InspectOptions) -> int:
     """
     Observe a database, find what causes its reads and writes, and print it.
 
@@ -40,8 +38,7 @@ def run_inspect(
     sampled_s = decode_seconds(options.decode_toast)
     if not dsn:
         raise UsageError(
-            "no database was given",
-            "Give a DSN, for example 'host=db1 dbname=orders', or set PLIMSOLL_DSN.",
+            "no database was given", "Give a DSN, for example 'host=db1 dbname=orders', or set PLIMSOLL_DSN."
         )
     if target is None and (flags != InstanceOptions() or read_options != ReadOptions()):
         raise UsageError(

@@ -65,9 +65,7 @@ def claims_pipeline(
     with ended_like_ctrl_c():
         experiment.say(_announcement(plan))
         with experiment.display() as report_progress:
-            report = play_claims_pipeline(
-                plan, report_progress=report_progress, print_line=experiment.say, keep=keep
-            )
+            report = play_claims_pipeline(plan, report_progress=report_progress, print_line=experiment.say, keep=keep)
     output.write(report)
     raise typer.Exit(experiment.status_of(report))
 

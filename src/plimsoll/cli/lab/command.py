@@ -7,13 +7,7 @@ import typer
 
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.gate import options as gate_options
-from plimsoll.cli.lab import (
-    claims_pipeline,
-    failover,
-    io_size_sweep,
-    pooled_cluster,
-    search_service,
-)
+from plimsoll.cli.lab import claims_pipeline, failover, io_size_sweep, pooled_cluster, search_service
 from plimsoll.cli.lab import mysql as lab_mysql
 from plimsoll.cli.lab import servers as lab_servers
 from plimsoll.cli.option_groups import expand
@@ -47,8 +41,7 @@ Scale = Annotated[
         metavar="N",
         min=1,
         max=10_000,
-        help="Size of the tables, 15 MB for each step of pgbench's scale (default: larger than the emulated "
-        "memory).",
+        help="Size of the tables, 15 MB for each step of pgbench's scale (default: larger than the emulated memory).",
         rich_help_panel=gate_options.LOAD,
     ),
 ]
@@ -76,9 +69,7 @@ Memory = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     lab = typer.Typer(
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        help="Run a real database under the limits of an RDS instance.",
+        no_args_is_help=True, rich_markup_mode=None, help="Run a real database under the limits of an RDS instance."
     )
     lab.command("postgres")(expand(postgres, instance=BOUGHT.without("engine")))
     lab_mysql.register(lab)

@@ -32,10 +32,7 @@ Keep = Annotated[
 Scale = Annotated[
     str,
     typer.Option(
-        "--scale",
-        metavar="1:N",
-        help="Divide limits and load by N; two processors carry 1:20.",
-        rich_help_panel=PANEL,
+        "--scale", metavar="1:N", help="Divide limits and load by N; two processors carry 1:20.", rich_help_panel=PANEL
     ),
 ]
 
@@ -94,10 +91,7 @@ def scale_of(text: str, least: float, most: float) -> float:
         scale = 0.0
     is_written = not colon or one.strip() == "1"
     if not is_written or not least <= scale <= most:
-        raise UsageError(
-            f"--scale '{text}' is not possible",
-            f"Give 1:{least:g} to 1:{most:g}, for example 1:20.",
-        )
+        raise UsageError(f"--scale '{text}' is not possible", f"Give 1:{least:g} to 1:{most:g}, for example 1:20.")
     return scale
 
 

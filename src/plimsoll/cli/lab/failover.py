@@ -47,12 +47,7 @@ def failover(
     writers: Annotated[
         int,
         typer.Option(
-            "--writers",
-            metavar="N",
-            min=1,
-            max=64,
-            help="Clients that write all the time.",
-            rich_help_panel=PANEL,
+            "--writers", metavar="N", min=1, max=64, help="Clients that write all the time.", rich_help_panel=PANEL
         ),
     ] = 8,
     services: Annotated[
@@ -87,21 +82,11 @@ def failover(
     from plimsoll.lab.experiments.failover.play import FailoverPlan
     from plimsoll.model.failover import Fault
 
-    faults = (
-        *(Fault.KILL,) * kills,
-        *(Fault.PARTITION,) * partitions,
-        *(Fault.SWITCHOVER,) * switchovers,
-    )
+    faults = (*(Fault.KILL,) * kills, *(Fault.PARTITION,) * partitions, *(Fault.SWITCHOVER,) * switchovers)
     if not faults:
-        raise UsageError(
-            "there is nothing to play", "Give --kills, --partitions or --switchovers above 0."
-        )
+        raise UsageError("there is nothing to play", "Give --kills, --partitions or --switchovers above 0.")
     plan = FailoverPlan(
-        synchronous=mode,
-        faults=faults,
-        writers=writers,
-        services=services,
-        system=system or default_system(),
+        synchronous=mode, faults=faults, writers=writers, services=services, system=system or default_system()
     )
     with ended_like_ctrl_c():
         report = play_failovers(plan, experiment.say)

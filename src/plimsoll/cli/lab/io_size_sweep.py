@@ -31,13 +31,11 @@ def io_size_sweep(
         typer.Option(
             "--only",
             metavar="CONFIG",
-            help="Run only this configuration, for example m4.large-gp2-30 (default: all eight). "
-            "Repeatable.",
+            help="Run only this configuration, for example m4.large-gp2-30 (default: all eight). Repeatable.",
         ),
     ] = None,
     for_each: Annotated[
-        str,
-        typer.Option("--for-each", metavar="TIME", help="Measure each I/O size for this long."),
+        str, typer.Option("--for-each", metavar="TIME", help="Measure each I/O size for this long.")
     ] = _FOR_EACH,
     sizes: sweep.Sizes = None,
     pg_bin: Annotated[
@@ -69,21 +67,11 @@ def io_size_sweep(
 
 
 def _measure(
-    only: tuple[str, ...],
-    for_each: str,
-    sizes: str | None,
-    pg_bin: Path | None,
+    only: tuple[str, ...], for_each: str, sizes: str | None, pg_bin: Path | None
 ) -> tuple[list[SweepReport], bool]:
     from plimsoll.catalog.load import catalog
     from plimsoll.diagnosis.sweep.fit import fit_sweep
-    from plimsoll.lab.sweep.experiment import (
-        LAB_SIZES_BYTES,
-        cases_named,
-        length_s,
-        published_of,
-        run_cases,
-        truths_of,
-    )
+    from plimsoll.lab.sweep.experiment import LAB_SIZES_BYTES, cases_named, length_s, published_of, run_cases, truths_of
     from plimsoll.lab.sweep.plan import SweepPlan
     from plimsoll.lab.sweep.postgres import STREAMS
 
@@ -100,9 +88,7 @@ def _measure(
         "starting servers and filling a table come on top"
     )
     with ended_like_ctrl_c():
-        measured = run_cases(
-            cases, plan, catalog(), show_progress=sweep.print_progress, binaries=pg_bin
-        )
+        measured = run_cases(cases, plan, catalog(), show_progress=sweep.print_progress, binaries=pg_bin)
     reports = []
     for one in measured:
         fit = fit_sweep(one.sweep)

@@ -43,10 +43,7 @@ Memory = Annotated[
 WorkloadName = Annotated[
     str,
     typer.Option(
-        "--workload",
-        metavar="NAME",
-        help="Statements to run: oltp, select or scan.",
-        rich_help_panel=gate_options.LOAD,
+        "--workload", metavar="NAME", help="Statements to run: oltp, select or scan.", rich_help_panel=gate_options.LOAD
     ),
 ]
 Tables = Annotated[
@@ -183,7 +180,5 @@ def _run(flags: MySqlFlags) -> int:
         sizes = format_bytes(memory_bytes), format_bytes(load.size_bytes)
         print_line(f"emulated memory {sizes[0]}, tables {sizes[1]}")
         with display() as report_progress:
-            outcome = run_mysql(
-                plan, catalog(), report_progress=report_progress, print_line=print_line
-            )
+            outcome = run_mysql(plan, catalog(), report_progress=report_progress, print_line=print_line)
     return report(outcome, flags)

@@ -105,12 +105,7 @@ def pooled_cluster(
         unmended_script,
     )
     from plimsoll.lab.experiments.pooled_cluster.ground import PooledPlan
-    from plimsoll.lab.experiments.pooled_cluster.story import (
-        SCALE_LEAST,
-        SCALE_MOST,
-        fleet_of,
-        phases_of,
-    )
+    from plimsoll.lab.experiments.pooled_cluster.story import SCALE_LEAST, SCALE_MOST, fleet_of, phases_of
     from plimsoll.lab.experiments.pooled_cluster.twin import FLEET, SCALE, twin_phase
 
     output = experiment.with_page(output, PAGE)

@@ -97,10 +97,7 @@ def report(outcome: Outcome, flags: RunFlags) -> int:
     _print_line(_done(outcome))
     diagnosis = diagnose_snapshot(outcome.snapshot)
     ground = compare_with_truth(
-        diagnosis,
-        outcome.truth,
-        stages_of(outcome.setup, catalog()),
-        clock=outcome.setup.clock,
+        diagnosis, outcome.truth, stages_of(outcome.setup, catalog()), clock=outcome.setup.clock
     )
     _print(diagnosis, outcome, ground, flags.width)
     _save(diagnosis, outcome, flags)
@@ -119,9 +116,7 @@ def plan_of(flags: LabFlags) -> PostgresPlan:
     memory_bytes = bytes_of(flags.memory, "--memory")
     check_memory(memory_bytes)
     workload = workload_of(flags.workload, clients=flags.clients, rate_per_s=flags.rate)
-    dataset = dataset_of(
-        workload.tables, memory_bytes=memory_bytes, clients=flags.clients, scale=flags.scale
-    )
+    dataset = dataset_of(workload.tables, memory_bytes=memory_bytes, clients=flags.clients, scale=flags.scale)
     duration_s = seconds_of(flags.duration, "--for")
     check_length(setup, duration_s)
     return PostgresPlan(
@@ -182,8 +177,7 @@ def check_length(setup: GateSetup, duration_s: int) -> None:
     # The first and the last minute are only partly recorded, and a sample needs a whole minute.
     if duration_s * setup.clock < 3 * MINUTE_S:
         raise UsageError(
-            f"--for {duration_s}s is less than three emulated minutes at credit clock "
-            f"{setup.clock:g}",
+            f"--for {duration_s}s is less than three emulated minutes at credit clock {setup.clock:g}",
             "Run for longer, or with a larger --clock. A diagnosis needs about ten minutes.",
         )
 
@@ -247,9 +241,7 @@ def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: i
 
     color = is_color()
     inspection = _inspected(diagnosis, outcome)
-    sys.stdout.write(
-        render_text(diagnosis, outcome.snapshot, width=width, color=color, inspection=inspection)
-    )
+    sys.stdout.write(render_text(diagnosis, outcome.snapshot, width=width, color=color, inspection=inspection))
     sys.stdout.write(render_truth(ground, width=width, color=color))
     sys.stdout.flush()
 

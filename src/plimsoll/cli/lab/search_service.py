@@ -80,11 +80,7 @@ def search_service(
     """
     from plimsoll.app.experiment.search_service import default_system, play_search_service
     from plimsoll.lab.experiments.search_service.ground import SearchPlan
-    from plimsoll.lab.experiments.search_service.story import (
-        SCALE_LEAST,
-        SCALE_MOST,
-        phases_of,
-    )
+    from plimsoll.lab.experiments.search_service.story import SCALE_LEAST, SCALE_MOST, phases_of
 
     output = experiment.with_page(output, PAGE)
     if keep is not None:
@@ -98,9 +94,7 @@ def search_service(
     with ended_like_ctrl_c():
         experiment.say(_announcement(plan))
         with experiment.display() as report_progress:
-            report = play_search_service(
-                plan, report_progress=report_progress, print_line=experiment.say, keep=keep
-            )
+            report = play_search_service(plan, report_progress=report_progress, print_line=experiment.say, keep=keep)
     output.write(report)
     raise typer.Exit(experiment.status_of(report))
 

@@ -58,9 +58,7 @@ def servers(
     get: Annotated[
         list[Downloaded] | None,
         typer.Option(
-            "--get",
-            metavar="NAME",
-            help="Download this server. Repeatable. The list without options names them.",
+            "--get", metavar="NAME", help="Download this server. Repeatable. The list without options names them."
         ),
     ] = None,
     start: Annotated[
@@ -105,9 +103,7 @@ def servers(
         _start([name.value for name in start], restart=restart)
         return
     if restart:
-        raise UsageError(
-            "--restart is without --start", "Add the servers, for example --start kafka."
-        )
+        raise UsageError("--restart is without --start", "Add the servers, for example --start kafka.")
     document = servers_document(lab_servers(store), str(store.folder))
     sys.stdout.write(document_text(document, width=width, color=is_color()))
 

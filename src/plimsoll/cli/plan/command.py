@@ -18,21 +18,12 @@ def _constraint(name: str, text: str, metavar: str | None = None) -> Any:
     return typer.Option(name, metavar=metavar, help=text, rich_help_panel=_CONSTRAINTS_PANEL)
 
 
-Slo = Annotated[
-    str, _constraint("--slo", "Allow at most this share of minutes at a ceiling.", "SHARE")
-]
-MaxUsdPerDay = Annotated[
-    str | None, _constraint("--max-usd-per-day", "Spend at most this much in a day.", "USD")
-]
+Slo = Annotated[str, _constraint("--slo", "Allow at most this share of minutes at a ceiling.", "SHARE")]
+MaxUsdPerDay = Annotated[str | None, _constraint("--max-usd-per-day", "Spend at most this much in a day.", "USD")]
 KeepClass = Annotated[bool, _constraint("--keep-class", "Change only the storage.")]
 KeepStorage = Annotated[bool, _constraint("--keep-storage", "Change only the class.")]
-MultiAz = Annotated[
-    bool | None,
-    _constraint("--multi-az/--single-az", "With or without a standby (default: as now)."),
-]
-Growth = Annotated[
-    str, _constraint("--growth", "Multiply demand by this factor, for example 1.5.", "FACTOR")
-]
+MultiAz = Annotated[bool | None, _constraint("--multi-az/--single-az", "With or without a standby (default: as now).")]
+Growth = Annotated[str, _constraint("--growth", "Multiply demand by this factor, for example 1.5.", "FACTOR")]
 PriorTexts = Annotated[
     list[str] | None,
     _constraint(
@@ -106,9 +97,7 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
-    target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="A single instance, as for diagnose.")
-    ],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="A single instance, as for diagnose.")],
     *,
     flags: InstanceOptions,
     read_options: ReadOptions,

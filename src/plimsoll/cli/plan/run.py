@@ -49,9 +49,7 @@ class PlanOptions(Struct, frozen=True, kw_only=True):
     chart: Path | None
 
 
-def run_plan(
-    target: str, flags: InstanceOptions, read_options: ReadOptions, options: PlanOptions
-) -> int:
+def run_plan(target: str, flags: InstanceOptions, read_options: ReadOptions, options: PlanOptions) -> int:
     """
     Plan for a target, print the plan and write the requested files.
 
@@ -73,9 +71,7 @@ def run_plan(
     found = plan_snapshot(diagnosis, snapshot, constraints, options.prices)
     if found.ladder is not None:
         step = found.options[found.ladder.rungs[found.ladder.recommended].option]
-        check = check_command(
-            target, flags, read_options, before=snapshot.instance, after=step.instance
-        )
+        check = check_command(target, flags, read_options, before=snapshot.instance, after=step.instance)
         found = replace(found, ladder=replace(found.ladder, check=check))
     options.output.emit(options.output.render(found), "plan")
     _write_files(diagnosis, snapshot, found, html=options.output.html, chart=options.chart)
@@ -85,9 +81,7 @@ def run_plan(
 def _constraints(options: PlanOptions, engine: str | None) -> PlanConstraints:
     constraints = PlanConstraints(
         allowed_ratio=allowed_ratio_of(options.slo),
-        usd_per_day_max=None
-        if options.max_usd_per_day is None
-        else usd_of(options.max_usd_per_day),
+        usd_per_day_max=None if options.max_usd_per_day is None else usd_of(options.max_usd_per_day),
         keep_class=options.keep_class,
         keep_storage=options.keep_storage,
         engine=engine,
@@ -110,12 +104,7 @@ def status_of(diagnosis: Diagnosis, found: Plan) -> int:
 
 
 def _write_files(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    found: Plan,
-    *,
-    html: Path | None,
-    chart: Path | None,
+    diagnosis: Diagnosis, snapshot: Snapshot, found: Plan, *, html: Path | None, chart: Path | None
 ) -> None:
     if html is not None:
         from plimsoll.cli.page_origin import page_origin

@@ -98,8 +98,7 @@ def prior_of(texts: Sequence[str]) -> Prior:
     prior = structs.replace(Prior(), **given)
     if not prior.lost + prior.job + prior.clients + prior.greedy:
         raise UsageError(
-            "--prior gives lost, job, clients and greedy no weight",
-            "Give at least one of them a weight above zero.",
+            "--prior gives lost, job, clients and greedy no weight", "Give at least one of them a weight above zero."
         )
     return prior
 
@@ -114,9 +113,7 @@ def usd_of(text: str) -> Decimal:
     found = re.fullmatch(rf"\$? ?({_NUMBER})", text.strip())
     amount = Decimal(found[1]) if found else Decimal(0)
     if not amount:
-        raise UsageError(
-            f"--max-usd-per-day '{text}' is not an amount of US dollars", "Write it as 12.50."
-        )
+        raise UsageError(f"--max-usd-per-day '{text}' is not an amount of US dollars", "Write it as 12.50.")
     return amount
 
 
@@ -129,10 +126,7 @@ def license_of(text: str | None) -> str | None:
     """
     model = None if text is None else text.strip().lower()
     if model is not None and model not in LICENSES:
-        raise UsageError(
-            f"--license '{text}' is not a license that RDS has",
-            f"Use one of {', '.join(LICENSES)}.",
-        )
+        raise UsageError(f"--license '{text}' is not a license that RDS has", f"Use one of {', '.join(LICENSES)}.")
     return model
 
 
@@ -150,10 +144,7 @@ def check_constraints(constraints: PlanConstraints) -> None:
         UsageError: class and storage are both kept.
     """
     if constraints.keep_class and constraints.keep_storage:
-        raise UsageError(
-            "--keep-class and --keep-storage together leave nothing to change",
-            "Leave one of them out.",
-        )
+        raise UsageError("--keep-class and --keep-storage together leave nothing to change", "Leave one of them out.")
 
 
 def _share(text: str, option: str, example: str) -> Decimal:
@@ -161,7 +152,5 @@ def _share(text: str, option: str, example: str) -> Decimal:
     found = re.fullmatch(rf"({_NUMBER}) ?(%?)", text.strip())
     ratio = Decimal(found[1]) / (100 if found[2] else 1) if found else Decimal(1)
     if ratio >= 1:
-        raise UsageError(
-            f"{option} '{text}' is not a share between 0 and 1", f"Write it as {example}."
-        )
+        raise UsageError(f"{option} '{text}' is not a share between 0 and 1", f"Write it as {example}.")
     return ratio

@@ -20,8 +20,7 @@ Target = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
-        help="rds:NAME, prom:URL, a file or folder of exported metrics, or a recorded snapshot; '-' is "
-        "standard input.",
+        help="rds:NAME, prom:URL, a file or folder of exported metrics, or a recorded snapshot; '-' is standard input.",
     ),
 ]
 Output = Annotated[
@@ -45,10 +44,7 @@ HostOutput = Annotated[
     ),
 ]
 Command = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[-- COMMAND]", help="Record while this command runs.", show_default=False
-    ),
+    list[str] | None, typer.Argument(metavar="[-- COMMAND]", help="Record while this command runs.", show_default=False)
 ]
 Device = Annotated[
     str,
@@ -114,8 +110,7 @@ Inspect = Annotated[
     bool,
     typer.Option(
         "--inspect",
-        help="Also watch the database, as 'plimsoll inspect' does. 'plimsoll diagnose FILE' then also names "
-        "causes.",
+        help="Also watch the database, as 'plimsoll inspect' does. 'plimsoll diagnose FILE' then also names causes.",
         rich_help_panel=_RECORDING,
     ),
 ]
@@ -182,9 +177,7 @@ def target(
     also names causes.
     """
     if target == "host":
-        raise UsageError(
-            "options before 'host' are not allowed", "Write 'plimsoll record host -o FILE'."
-        )
+        raise UsageError("options before 'host' are not allowed", "Write 'plimsoll record host -o FILE'.")
     from plimsoll.cli.record.run import record_target
 
     record_target(target, output, flags, read_options, dsn=dsn, duration=duration)

@@ -79,9 +79,7 @@ def record_host(flags: HostFlags) -> Snapshot:
     if flags.is_embedded and not flags.command:
         # Record until pgbench has ended: server processes report their last counts when they exit
         # (pgstat_shutdown_hook in PostgreSQL's pgstat.c).
-        flags = msgspec.structs.replace(
-            flags, command=_pgbench(plan), scale=flags.scale or _DEFAULT_SCALE
-        )
+        flags = msgspec.structs.replace(flags, command=_pgbench(plan), scale=flags.scale or _DEFAULT_SCALE)
         plan = RecordingPlan(step_s=plan.step_s, duration_s=None)
     with ExitStack() as stack:
         stack.enter_context(ended_like_ctrl_c())
@@ -92,9 +90,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         clock = SystemClock()
         dsn = postgres.dsn if postgres is not None else flags.dsn
         if flags.is_inspecting and not dsn:
-            raise UsageError(
-                "--inspect needs a database", "Give --dsn, PLIMSOLL_DSN or --embedded-postgres."
-            )
+            raise UsageError("--inspect needs a database", "Give --dsn, PLIMSOLL_DSN or --embedded-postgres.")
         probe = DatabaseProbe(dsn, clock.moment_s) if dsn else None
         if probe is not None:
             stack.callback(probe.close)
@@ -122,10 +118,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         observation = watching.end() if watching is not None else None
         _see_out(command, recording)
     snapshot = snapshot_of(
-        host,
-        recording,
-        instance=_instance(host, flags),
-        program=command.name if command is not None else None,
+        host, recording, instance=_instance(host, flags), program=command.name if command is not None else None
     )
     return msgspec.structs.replace(snapshot, observation=observation)
 
@@ -148,9 +141,7 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
     step_s = seconds_of(flags.every, "--every") if flags.every is not None else None
     path = Path(capture)
     if capture == "-" and sys.stderr.isatty():
-        _print_line(
-            "reading standard input until it ends; Ctrl-C ends it early and keeps what was read"
-        )
+        _print_line("reading standard input until it ends; Ctrl-C ends it early and keeps what was read")
     with ended_like_ctrl_c():
         snapshot = read_capture(path, device=flags.device, step_s=step_s)
     instance = _claimed(snapshot.instance, flags)
@@ -167,13 +158,11 @@ def _plan(flags: HostFlags) -> RecordingPlan:
         )
     if flags.is_embedded and flags.dsn:
         raise UsageError(
-            "--dsn and --embedded-postgres name two databases",
-            "Leave one out; PLIMSOLL_DSN counts as --dsn.",
+            "--dsn and --embedded-postgres name two databases", "Leave one out; PLIMSOLL_DSN counts as --dsn."
         )
     if flags.scale is not None and not flags.is_embedded:
         raise UsageError(
-            "--scale writes tables, and only a temporary PostgreSQL may be filled",
-            "Use it with --embedded-postgres.",
+            "--scale writes tables, and only a temporary PostgreSQL may be filled", "Use it with --embedded-postgres."
         )
     if duration_s is None and not flags.command:
         duration_s = max(_DEFAULT_DURATION_S, step_s)
@@ -211,15 +200,12 @@ def _open(probe: DatabaseProbe | None) -> ServerFacts | None:
     if not server.is_here:
         raise UsageError(
             f"the database at {server.place} is not on this host, whose counters are recorded",
-            "Run 'plimsoll record host' on the database's host. For RDS, record rds:NAME or an export "
-            "of CloudWatch.",
+            "Run 'plimsoll record host' on the database's host. For RDS, record rds:NAME or an export of CloudWatch.",
         )
     return server
 
 
-def _host(
-    flags: HostFlags, clock: SystemClock, server: ServerFacts | None
-) -> tuple[Host, HostReader]:
+def _host(flags: HostFlags, clock: SystemClock, server: ServerFacts | None) -> tuple[Host, HostReader]:
     data = server.data_directory if server is not None else None
     choice = choose(flags.device, look(data or str(Path.cwd())))
     reader = HostReader(devices=choice.devices, mount=choice.mount, clock=clock)

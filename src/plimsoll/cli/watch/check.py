@@ -48,11 +48,7 @@ def _web(settings: WatchSettings, access: AccessByFile) -> str:
 def _instances(settings: WatchSettings, costs: list[InstanceCost]) -> list[str]:
     poll = settings.poll
     width = max([len(c.name) for c in costs] + [len("instance")])
-    heads = (
-        f"every {poll.urgent_interval_s} s",
-        f"every {poll.interval_s} s",
-        f"every {poll.far_interval_s} s",
-    )
+    heads = (f"every {poll.urgent_interval_s} s", f"every {poll.interval_s} s", f"every {poll.far_interval_s} s")
     lines = [f"{'instance':{width}}  metrics  {'  '.join(f'{h:>12}' for h in heads)}"]
     for cost in costs:
         prices = [cost.usd_urgent, cost.usd_normal, cost.usd_far]

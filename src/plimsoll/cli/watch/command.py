@@ -33,26 +33,16 @@ Targets = Annotated[
     ),
 ]
 Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Read targets, receivers and rules from a file."),
+    Path | None, typer.Option("--config", metavar="FILE", help="Read targets, receivers and rules from a file.")
 ]
 LedgerFile = Annotated[
     Path | None,
-    typer.Option(
-        "--ledger",
-        metavar="FILE",
-        help=f"Remember states and messages in this file (default: {LEDGER}).",
-    ),
+    typer.Option("--ledger", metavar="FILE", help=f"Remember states and messages in this file (default: {LEDGER})."),
 ]
-Once = Annotated[
-    bool, typer.Option("--once", help="Read, judge and send once, for example from cron.")
-]
+Once = Annotated[bool, typer.Option("--once", help="Read, judge and send once, for example from cron.")]
 StartAnyway = Annotated[
     bool,
-    typer.Option(
-        "--start-anyway",
-        help="Start although a receiver cannot be reached; its messages wait until it can.",
-    ),
+    typer.Option("--start-anyway", help="Start although a receiver cannot be reached; its messages wait until it can."),
 ]
 ListenAddress = Annotated[
     str | None,
@@ -71,9 +61,7 @@ WebConfigFile = Annotated[
         "(default: no TLS, no password).",
     ),
 ]
-LogForm = Annotated[
-    str, typer.Option("--log-format", metavar="FORM", help="Form of log lines: logfmt or json.")
-]
+LogForm = Annotated[str, typer.Option("--log-format", metavar="FORM", help="Form of log lines: logfmt or json.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -136,19 +124,12 @@ def _settings(named: list[str], config: Path | None, ledger: Path | None) -> "Wa
     from msgspec.structs import replace
 
     from plimsoll.app.watch import check_files
-    from plimsoll.watch.config import (
-        TargetSettings,
-        WatchSettings,
-        check_settings,
-        read_settings,
-    )
+    from plimsoll.watch.config import TargetSettings, WatchSettings, check_settings, read_settings
 
     if config is not None and named:
         raise UsageError("targets and --config cannot be used together", "Name them in the file.")
     if config is None and not named:
-        raise UsageError(
-            "there is nothing to watch", "Give a target, for example rds:'*', or --config FILE."
-        )
+        raise UsageError("there is nothing to watch", "Give a target, for example rds:'*', or --config FILE.")
     if config is not None:
         settings = read_settings(config)
     else:
@@ -158,9 +139,7 @@ def _settings(named: list[str], config: Path | None, ledger: Path | None) -> "Wa
     return settings if ledger is None else replace(settings, ledger=str(ledger))
 
 
-def _with_web(
-    settings: "WatchSettings", listen_address: str | None, config_file: Path | None
-) -> "WatchSettings":
+def _with_web(settings: "WatchSettings", listen_address: str | None, config_file: Path | None) -> "WatchSettings":
     """Return settings with the options of the command line about the HTTP server."""
     from msgspec.structs import replace
 
@@ -176,9 +155,7 @@ def _with_web(
     return found
 
 
-def _watch(
-    load: "Callable[[], WatchSettings]", *, is_once: bool, starts_anyway: bool, log_form: str
-) -> int:
+def _watch(load: "Callable[[], WatchSettings]", *, is_once: bool, starts_anyway: bool, log_form: str) -> int:
     from plimsoll import __version__
     from plimsoll.app.watch import clock, computations, open_targets, usd_per_metric
     from plimsoll.cli.watch.log_lines import logger
@@ -197,9 +174,7 @@ def _watch(
         found = OpenedConfiguration(
             settings=settings,
             targets=open_targets(settings),
-            receivers=open_receivers(
-                settings, note=lambda sentence: log("delivered in part", text=sentence)
-            ),
+            receivers=open_receivers(settings, note=lambda sentence: log("delivered in part", text=sentence)),
         )
         if not is_started and not starts_anyway:
             # A running watch takes a new configuration over in any case: messages wait in the outbox.

@@ -92,9 +92,7 @@ def hour_ranges(hours: tuple[int, ...]) -> str:
     return f"{_listed(texts)} UTC"
 
 
-def window_caveats(
-    before: Diagnosis, after: Diagnosis, frames: tuple[Frame | None, Frame | None]
-) -> list[Caveat]:
+def window_caveats(before: Diagnosis, after: Diagnosis, frames: tuple[Frame | None, Frame | None]) -> list[Caveat]:
     """Return the differences of the two windows that affect a comparison, except the hours of the day."""
     found = []
     lengths = [d.window_s[1] - d.window_s[0] for d in (before, after)]
@@ -104,9 +102,7 @@ def window_caveats(
         found.append(_step(before.step_s, after.step_s))
     days = [_weekdays(frame) for frame in frames]
     if all(days) and days[0] != days[1]:
-        text = (
-            f"Before covers {_listed(days[0])}, after {_listed(days[1])}. Work may differ by day."
-        )
+        text = f"Before covers {_listed(days[0])}, after {_listed(days[1])}. Work may differ by day."
         found.append(Caveat(kind="weekdays", text=text))
     for name, side in (("Before", before), ("After", after)):
         length = side.window_s[1] - side.window_s[0]
@@ -140,10 +136,7 @@ def _step(before_s: int, after_s: int) -> Caveat:
 def _order(before: Diagnosis, after: Diagnosis) -> list[Caveat]:
     start = max(before.window_s[0], after.window_s[0])
     end = min(before.window_s[1], after.window_s[1])
-    if before.instance.identifier != after.instance.identifier or 0 in (
-        before.measured_s,
-        after.measured_s,
-    ):
+    if before.instance.identifier != after.instance.identifier or 0 in (before.measured_s, after.measured_s):
         return []
     if before.window_s == after.window_s:
         return []
@@ -156,9 +149,7 @@ def _order(before: Diagnosis, after: Diagnosis) -> list[Caveat]:
     return []
 
 
-def event_caveats(
-    before: Diagnosis, after: Diagnosis, annotations: tuple[tuple[Annotation, ...], ...]
-) -> list[Caveat]:
+def event_caveats(before: Diagnosis, after: Diagnosis, annotations: tuple[tuple[Annotation, ...], ...]) -> list[Caveat]:
     """
     Return the events in the windows, or between them, that affect the comparison.
 
@@ -188,21 +179,14 @@ def event_caveats(
     return found + _unannounced(before, after, annotations[1])
 
 
-def _unannounced(
-    before: Diagnosis, after: Diagnosis, annotations: tuple[Annotation, ...]
-) -> list[Caveat]:
+def _unannounced(before: Diagnosis, after: Diagnosis, annotations: tuple[Annotation, ...]) -> list[Caveat]:
     """Return the changes between the windows whose earlier state is unknown."""
     flags = {EventKind.CLASS_CHANGE: "--class-a", EventKind.STORAGE_CHANGE: "--storage-a"}
-    known = {
-        EventKind.CLASS_CHANGE: before.instance.db_class,
-        EventKind.STORAGE_CHANGE: before.instance.storage.kind,
-    }
+    known = {EventKind.CLASS_CHANGE: before.instance.db_class, EventKind.STORAGE_CHANGE: before.instance.storage.kind}
     between = [
         e
         for e in annotations
-        if e.kind in flags
-        and before.window_s[1] <= e.time_s < after.window_s[1]
-        and known[e.kind] is None
+        if e.kind in flags and before.window_s[1] <= e.time_s < after.window_s[1] and known[e.kind] is None
     ]
     return [
         Caveat(
@@ -250,8 +234,7 @@ def demand_caveat(before: Diagnosis, after: Diagnosis, rise: float | None) -> li
         )
     elif rise is not None and rise > 0:
         text = (
-            "Before was at a ceiling, so demand was higher than what was served. The rise shows "
-            "demand that had waited."
+            "Before was at a ceiling, so demand was higher than what was served. The rise shows demand that had waited."
         )
     else:
         text = (

@@ -50,21 +50,13 @@ _FIELDS = (
     "memory_bytes",
     "capacity_acu_max",
 )
-_STORAGE_FIELDS = (
-    "kind",
-    "size_gib",
-    "provisioned_ops_per_s",
-    "provisioned_bytes_per_s",
-    "volume_count",
-)
+_STORAGE_FIELDS = ("kind", "size_gib", "provisioned_ops_per_s", "provisioned_bytes_per_s", "volume_count")
 
 _Frames = tuple[Frame | None, Frame | None]
 _Key = tuple[Family, Phase, Phase | None, Dimension]
 
 
-def compare(
-    before: Diagnosis, before_snapshot: Snapshot, after: Diagnosis, after_snapshot: Snapshot
-) -> Comparison:
+def compare(before: Diagnosis, before_snapshot: Snapshot, after: Diagnosis, after_snapshot: Snapshot) -> Comparison:
     """
     Return the comparison of two windows, side by side.
 
@@ -87,12 +79,7 @@ def compare(
         before=sides[0],
         after=sides[1],
         outcome=outcome_of(*sides),
-        step=step_result_of(
-            *sides,
-            quantities,
-            shared=shared,
-            is_like_with_like=hours is None,
-        ),
+        step=step_result_of(*sides, quantities, shared=shared, is_like_with_like=hours is None),
         lighter_ratio=lighter_by(sides[0], shared.quantities if shared else quantities),
         bought=_bought(before.instance, after.instance),
         time_at=_time_at(before, after),
@@ -168,15 +155,12 @@ def _quantities(
     snapshots: tuple[Snapshot, Snapshot], frames: _Frames, weigh: tuple[Weigh, Weigh]
 ) -> tuple[Quantity, ...]:
     before, after = (
-        measures_of(snapshot, frame, one)
-        for snapshot, frame, one in zip(snapshots, frames, weigh, strict=True)
+        measures_of(snapshot, frame, one) for snapshot, frame, one in zip(snapshots, frames, weigh, strict=True)
     )
     return tuple(_quantity(*key, before[key], after[key]) for key in before)
 
 
-def _quantity(
-    subject: MeasuredQuantity, statistic: WindowStatistic, before: Measure, after: Measure
-) -> Quantity:
+def _quantity(subject: MeasuredQuantity, statistic: WindowStatistic, before: Measure, after: Measure) -> Quantity:
     return Quantity(
         subject=subject,
         statistic=statistic,
@@ -189,18 +173,14 @@ def _quantity(
 
 
 def _shared_hours(
-    hours: tuple[int, ...] | None,
-    snapshots: tuple[Snapshot, Snapshot],
-    frames: _Frames,
-    sides: tuple[Side, Side],
+    hours: tuple[int, ...] | None, snapshots: tuple[Snapshot, Snapshot], frames: _Frames, sides: tuple[Side, Side]
 ) -> SharedHours | None:
     if not hours:
         return None
     measured_s = [alike.measured_by_hour(frame) for frame in frames]
     weigh = (alike.by_hour(hours, measured_s[0]), alike.by_hour(hours, measured_s[1]))
     shares = [
-        _share_at_ceiling(frame, side.diagnosis, one)
-        for frame, side, one in zip(frames, sides, weigh, strict=True)
+        _share_at_ceiling(frame, side.diagnosis, one) for frame, side, one in zip(frames, sides, weigh, strict=True)
     ]
     return SharedHours(
         hours=hours,
@@ -346,9 +326,7 @@ def _caveats(
 ) -> tuple[Caveat, ...]:
     before, after = (side.diagnosis for side in sides)
     mean = next(
-        q
-        for q in quantities
-        if q.subject is MeasuredQuantity.THROUGHPUT and q.statistic is WindowStatistic.MEAN
+        q for q in quantities if q.subject is MeasuredQuantity.THROUGHPUT and q.statistic is WindowStatistic.MEAN
     )
     found = alike.demand_caveat(before, after, mean.difference)
     if before.instance.identifier != after.instance.identifier:

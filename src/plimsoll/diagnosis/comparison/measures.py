@@ -29,13 +29,7 @@ Weigh = Callable[[IntArray, FloatArray], FloatArray]
 LOW_BALANCE_RATIO = 0.1
 
 _QUANTILES = {WindowStatistic.MEDIAN: 0.5, WindowStatistic.P95: 0.95, WindowStatistic.P99: 0.99}
-_RATE = (
-    WindowStatistic.MEAN,
-    WindowStatistic.MEDIAN,
-    WindowStatistic.P95,
-    WindowStatistic.P99,
-    WindowStatistic.PEAK,
-)
+_RATE = (WindowStatistic.MEAN, WindowStatistic.MEDIAN, WindowStatistic.P95, WindowStatistic.P99, WindowStatistic.PEAK)
 _LATENCY = (WindowStatistic.MEAN, WindowStatistic.MEDIAN, WindowStatistic.P95)
 _QUEUE = (WindowStatistic.MEAN, WindowStatistic.MEDIAN, WindowStatistic.P95, WindowStatistic.PEAK)
 _BALANCE = (WindowStatistic.LOWEST, WindowStatistic.BELOW_TENTH)
@@ -176,9 +170,7 @@ def _samples(
     if not counts.any():
         return None
     return _WeighedSamples(
-        value=value[counts],
-        weight=weight[counts],
-        operations=None if operations is None else operations[counts],
+        value=value[counts], weight=weight[counts], operations=None if operations is None else operations[counts]
     )
 
 
@@ -211,10 +203,7 @@ def _operations(subject: MeasuredQuantity, frame: Frame) -> FloatArray | None:
 
 
 def _measure(
-    subject: MeasuredQuantity,
-    statistic: WindowStatistic,
-    samples: _WeighedSamples | None,
-    snapshot: Snapshot,
+    subject: MeasuredQuantity, statistic: WindowStatistic, samples: _WeighedSamples | None, snapshot: Snapshot
 ) -> Measure:
     if samples is None:
         return Measure(value=None, gaps=_gaps(METRICS_OF[subject], snapshot))

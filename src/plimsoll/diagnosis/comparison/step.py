@@ -10,26 +10,14 @@ from collections.abc import Iterable
 
 from plimsoll.diagnosis.comparison.alike import ALIKE_SHARE
 from plimsoll.model.ceiling import Dimension
-from plimsoll.model.comparison import (
-    MeasuredQuantity,
-    Quantity,
-    SharedHours,
-    Side,
-    StepResult,
-    WindowStatistic,
-)
+from plimsoll.model.comparison import MeasuredQuantity, Quantity, SharedHours, Side, StepResult, WindowStatistic
 from plimsoll.model.plan import ALLOWED_RATIO
 
 _SERVED = {Dimension.THROUGHPUT: MeasuredQuantity.THROUGHPUT, Dimension.IOPS: MeasuredQuantity.IOPS}
 
 
 def step_result_of(
-    before: Side,
-    after: Side,
-    quantities: tuple[Quantity, ...],
-    *,
-    shared: SharedHours | None,
-    is_like_with_like: bool,
+    before: Side, after: Side, quantities: tuple[Quantity, ...], *, shared: SharedHours | None, is_like_with_like: bool
 ) -> StepResult | None:
     """
     Return the result for the ceiling that bound before; None where none did, or a side is unknown.

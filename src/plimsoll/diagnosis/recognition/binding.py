@@ -83,11 +83,7 @@ def matches_of(
         ceilings: all documented ceilings of the instance.
         balances: what each balance metric said while the level was held; absent where not measured.
     """
-    rows = [
-        c
-        for c in ceilings
-        if c.family in RATE_FAMILIES and c.dimension == dimension and c.value > 0
-    ]
+    rows = [c for c in ceilings if c.family in RATE_FAMILIES and c.dimension == dimension and c.value > 0]
     spread = float(np.hypot(ENFORCED_LOG_SD, level_log_se))
     # A uniform density over the range in which an undocumented limit may lie, per unit of
     # log(rate).
@@ -104,11 +100,7 @@ def matches_of(
         weight = share * density * credit_factor(row, balances) * _age_factor(row)
         weights.append((row, weight, float(z)))
     total = sum(weight for _, weight, _ in weights)
-    found = [
-        Match(ceiling=row, probability=weight / total, z=z)
-        for row, weight, z in weights
-        if weight > 0
-    ]
+    found = [Match(ceiling=row, probability=weight / total, z=z) for row, weight, z in weights if weight > 0]
     return tuple(sorted(found, key=lambda m: -m.probability))
 
 
@@ -126,9 +118,7 @@ def likeness(match: Match) -> float:
     return float(np.exp(-0.5 * match.z**2)) * _age_factor(match.ceiling)
 
 
-def near_documented(
-    rate: FloatArray, dimension: Dimension, ceilings: Iterable[Ceiling]
-) -> BoolArray:
+def near_documented(rate: FloatArray, dimension: Dimension, ceilings: Iterable[Ceiling]) -> BoolArray:
     """Return samples within three percent of some documented number of this dimension, shape (n,)."""
     near = np.zeros(rate.size, dtype=bool)
     most = float(np.fmax.reduce(rate, initial=0.0))

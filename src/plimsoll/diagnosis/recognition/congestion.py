@@ -94,9 +94,7 @@ def congestion_of(frame: Frame, load: FloatArray, ceilings: Iterable[Ceiling] = 
     of_reads = _unpressed(frame.read_latency_s, frame.read_bytes_per_s, reads, calm, standing)
     of_writes = _unpressed(frame.write_latency_s, frame.write_bytes_per_s, writes, calm, standing)
     is_reference_seen = of_reads.is_seen or of_writes.is_seen
-    has_latency = bool(
-        np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any()
-    )
+    has_latency = bool(np.isfinite(frame.read_latency_s).any() or np.isfinite(frame.write_latency_s).any())
     has_queue = bool(np.isfinite(frame.queue_depth).any())
     with np.errstate(all="ignore"):
         # If one direction has no latency, the other one stands for both.
@@ -243,11 +241,7 @@ class _Unpressed:
 
 
 def _unpressed(
-    latency_s: FloatArray,
-    bytes_per_s: FloatArray,
-    ops_per_s: FloatArray,
-    calm: BoolArray,
-    standing: BoolArray,
+    latency_s: FloatArray, bytes_per_s: FloatArray, ops_per_s: FloatArray, calm: BoolArray, standing: BoolArray
 ) -> _Unpressed:
     """Return the latency without waiting: one constant for all samples, plus the transfer time by size."""
     with np.errstate(all="ignore"):
@@ -259,9 +253,7 @@ def _unpressed(
         # latency is not transfer.
         fixed_s = np.maximum(latency_s - transfer_s, 0.3 * latency_s)
     reference_s, quickest_s, is_seen = _reference(fixed_s, calm, ops_per_s, standing)
-    return _Unpressed(
-        expected_s=reference_s + transfer_s, quickest_s=quickest_s + transfer_s, is_seen=is_seen
-    )
+    return _Unpressed(expected_s=reference_s + transfer_s, quickest_s=quickest_s + transfer_s, is_seen=is_seen)
 
 
 def _reference(

@@ -114,9 +114,7 @@ class CreditBook:
             both = (row.value, max(others)) if is_base else (min(others), row.value)
         return both if both[0] < both[1] else None
 
-    def _baseline_account(
-        self, row: Ceiling, rates: tuple[float, float], held: BoolArray
-    ) -> CreditAccount:
+    def _baseline_account(self, row: Ceiling, rates: tuple[float, float], held: BoolArray) -> CreditAccount:
         width_s = self.frame.width_s
         possible = self._may_be_empty(row, rates)
         # More than half of the time is needed, so that one misread hour does not refute a limit.
@@ -127,10 +125,7 @@ class CreditBook:
         spare = (rates[1] - rates[0]) * width_s
         if width_s[held & (fullest <= spare)].sum() >= 0.5 * width_s[held].sum():
             capacity = _amount(row, row.capacity_low or 0.0)
-            text = (
-                f"earlier load was enough to empty a full bucket of {capacity},"
-                " the smallest documented"
-            )
+            text = f"earlier load was enough to empty a full bucket of {capacity}, the smallest documented"
             return CreditAccount(credits=Credits.SHOWN, text=text)
         text = (
             "credits can only have run out if the bucket was not full when the window began;"
@@ -138,9 +133,7 @@ class CreditBook:
         )
         return CreditAccount(credits=Credits.FROM_START, text=text)
 
-    def _burst_account(
-        self, row: Ceiling, rates: tuple[float, float], runs: IntArray
-    ) -> CreditAccount:
+    def _burst_account(self, row: Ceiling, rates: tuple[float, float], runs: IntArray) -> CreditAccount:
         """Return the account of a burst: a full bucket, and for instances one more for each whole day."""
         rate, width_s = self._rate(row), self.frame.width_s
         capacity = row.capacity_high or 0.0
@@ -183,21 +176,14 @@ class CreditBook:
         return frame.bytes_per_s if row.dimension == Dimension.THROUGHPUT else frame.ops_per_s
 
     def _balance(
-        self,
-        row: Ceiling,
-        rates: tuple[float, float],
-        known: dict[Ceiling, FloatArray],
-        *,
-        is_fullest: bool,
+        self, row: Ceiling, rates: tuple[float, float], known: dict[Ceiling, FloatArray], *, is_fullest: bool
     ) -> FloatArray:
         """Return the highest or lowest possible balance of the smallest bucket at the end of each sample."""
         if row not in known:
             known[row] = self._replayed(row, rates, is_fullest=is_fullest)
         return known[row]
 
-    def _replayed(
-        self, row: Ceiling, rates: tuple[float, float], *, is_fullest: bool
-    ) -> FloatArray:
+    def _replayed(self, row: Ceiling, rates: tuple[float, float], *, is_fullest: bool) -> FloatArray:
         frame, rate = self.frame, self._rate(row)
         capacity = row.capacity_low or 0.0
         # For the highest balance the served rates are taken as they were read, and the start is full.
@@ -227,20 +213,12 @@ class CreditBook:
                 counts="ops",
             )
             served = rate[start:end] * (1 + error)
-            found[start:end] = replay(
-                served, 1.0, step_s=width_s, chain=[stage], carry=False
-            ).balance[0]
+            found[start:end] = replay(served, 1.0, step_s=width_s, chain=[stage], carry=False).balance[0]
             balance = float(found[end - 1])
         return found
 
     def _after_hole(
-        self,
-        balance: float,
-        rates: tuple[float, float],
-        capacity: float,
-        seconds: float,
-        *,
-        is_fullest: bool,
+        self, balance: float, rates: tuple[float, float], capacity: float, seconds: float, *, is_fullest: bool
     ) -> float:
         """Return the balance after a hole: idle for the highest possible, at burst for the lowest."""
         if is_fullest:

@@ -100,9 +100,7 @@ def _fills_its_side(level: Level, rate: FloatArray, above: IntArray) -> bool:
     before, after = above[above < start], above[above >= end]
     if not above.size or before.size + after.size < above.size:
         return False
-    side = slice(
-        int(before[-1]) + 1 if before.size else 0, int(after[0]) if after.size else rate.size
-    )
+    side = slice(int(before[-1]) + 1 if before.size else 0, int(after[0]) if after.size else rate.size)
     known = np.isfinite(rate)
     held = np.zeros(rate.size, dtype=bool)
     for a, b in level.runs:
@@ -124,11 +122,7 @@ def _waits_only_there(level: Level, excess: FloatArray | None) -> bool:
 
 
 def _is_one_sided(
-    level: Level,
-    rate: FloatArray,
-    above: IntArray,
-    ceilings: tuple[Ceiling, ...],
-    dimension: Dimension,
+    level: Level, rate: FloatArray, above: IntArray, ceilings: tuple[Ceiling, ...], dimension: Dimension
 ) -> bool:
     """Return whether rates were higher on one side of the level's stretches only, and they show a limit."""
     start, end = int(level.runs[0, 0]), int(level.runs[-1, 1])
@@ -157,12 +151,7 @@ def _visits(level: Level) -> int:
 
 
 def _next_is_documented(
-    rate: FloatArray,
-    start: int,
-    end: int,
-    above: IntArray,
-    ceilings: tuple[Ceiling, ...],
-    dimension: Dimension,
+    rate: FloatArray, start: int, end: int, above: IntArray, ceilings: tuple[Ceiling, ...], dimension: Dimension
 ) -> bool:
     """Return whether the rate was at a documented number just before or after: one limit replaced another."""
     adjacent = above[:NEXT_SAMPLES] if above[0] >= end else above[-NEXT_SAMPLES:]

@@ -28,9 +28,7 @@ AGAINST = "this is evidence against a limit"
 LEAST_WEIGHT = 0.03
 
 
-def evidence_of(
-    plateau: Plateau, stretch: Stretch, shared: tuple[Evidence, ...] | None = None
-) -> tuple[Evidence, ...]:
+def evidence_of(plateau: Plateau, stretch: Stretch, shared: tuple[Evidence, ...] | None = None) -> tuple[Evidence, ...]:
     """
     Return every sign with a weight in this claim, for and against, the heaviest first.
 
@@ -41,19 +39,14 @@ def evidence_of(
     """
     same = {e.kind: e for e in (shared_evidence_of(plateau) if shared is None else shared)}
     case = replace(plateau.case, stretch=stretch)
-    found = [
-        same.get(sign.name) or _of_sign(sign, case, plateau.weights[sign.name])
-        for sign in _weighed(plateau)
-    ]
+    found = [same.get(sign.name) or _of_sign(sign, case, plateau.weights[sign.name]) for sign in _weighed(plateau)]
     return tuple(sorted(found, key=lambda e: -abs(e.weight or 0.0)))
 
 
 def shared_evidence_of(plateau: Plateau) -> tuple[Evidence, ...]:
     """Return the signs with a weight whose sentences are the same for all stretches of the level."""
     return tuple(
-        _of_sign(sign, plateau.case, plateau.weights[sign.name])
-        for sign in _weighed(plateau)
-        if not sign.is_of_stretch
+        _of_sign(sign, plateau.case, plateau.weights[sign.name]) for sign in _weighed(plateau) if not sign.is_of_stretch
     )
 
 
@@ -114,15 +107,11 @@ def _same_in_both(plateau: Plateau, other_rate: FloatArray) -> list[Evidence]:
         return []
     is_bytes = plateau.dimension == Dimension.THROUGHPUT
     other = Dimension.IOPS if is_bytes else Dimension.THROUGHPUT
-    text = (
-        f"the I/O size hardly varied: a limit of {format_rate(centre, other)} would look the same"
-    )
+    text = f"the I/O size hardly varied: a limit of {format_rate(centre, other)} would look the same"
     return [_evidence("io_size", text, centre)]
 
 
-def sessions_evidence_of(
-    sessions: tuple[FloatArray, FloatArray] | None, held: BoolArray
-) -> tuple[Evidence, ...]:
+def sessions_evidence_of(sessions: tuple[FloatArray, FloatArray] | None, held: BoolArray) -> tuple[Evidence, ...]:
     """
     Return the number of database sessions that waited for I/O at the level, as evidence.
 
@@ -147,9 +136,7 @@ def sessions_evidence_of(
     return (_evidence("sessions", text, float(waiting[known & held].mean()), usual),)
 
 
-def ruled_out_of(
-    plateau: Plateau, ceilings: tuple[Ceiling, ...], *, other_rate: float | None
-) -> tuple[RuledOut, ...]:
+def ruled_out_of(plateau: Plateau, ceilings: tuple[Ceiling, ...], *, other_rate: float | None) -> tuple[RuledOut, ...]:
     """
     Return the other documented storage limits, each with the reason why it does not explain the level.
 
@@ -185,13 +172,9 @@ def _same_dimension(plateau: Plateau, row: Ceiling) -> str:
     if ratio > np.exp(ENFORCED_LOG_CENTRE + 2.7 * ENFORCED_LOG_SD):
         if row.bucket_phase == Phase.BASELINE and view is not None and not view.is_empty:
             return f"exceeded by {format_ratio(ratio - 1)} on credits ({name} was not at 0 %)"
-        return (
-            f"the level is {format_ratio(ratio - 1)} above this limit, so it is not enforced here"
-        )
+        return f"the level is {format_ratio(ratio - 1)} above this limit, so it is not enforced here"
     if view is not None and row.bucket_phase == Phase.BASELINE and not view.is_empty:
-        return (
-            f"it binds only at 0 % credits, and {name} stayed at {format_ratio(view.low)} or more"
-        )
+        return f"it binds only at 0 % credits, and {name} stayed at {format_ratio(view.low)} or more"
     if view is not None and row.bucket_phase == Phase.BURST and view.is_empty:
         return f"it needs credits, and {name} was at 0 %"
     others = {m.ceiling: m.probability for m in plateau.matches if m.ceiling is not None}
@@ -231,11 +214,7 @@ def refuted_by(plateau: Plateau) -> str:
 
 
 def _evidence(
-    kind: str,
-    text: str,
-    value: float | None = None,
-    reference: float | None = None,
-    weight: float = 0.0,
+    kind: str, text: str, value: float | None = None, reference: float | None = None, weight: float = 0.0
 ) -> Evidence:
     return Evidence(
         kind=kind,

@@ -80,9 +80,7 @@ def judge(snapshot: Snapshot, ceilings: tuple[Ceiling, ...], frame: Frame | None
     return Judged(frame=frame, congestion=congestion, intervals=intervals)
 
 
-def judge_fine(
-    snapshot: Snapshot, ceilings: tuple[Ceiling, ...], known: tuple[Interval, ...]
-) -> tuple[Interval, ...]:
+def judge_fine(snapshot: Snapshot, ceilings: tuple[Ceiling, ...], known: tuple[Interval, ...]) -> tuple[Interval, ...]:
     """
     Return the intervals that only the finer series show; means of a minute hide a burst of seconds.
 
@@ -99,9 +97,7 @@ def judge_fine(
     # Only the part that the finer series cover: elsewhere nothing new is seen.
     coarse = cut(snapshot, (start, end))
     found = judge(_overlaid(coarse), ceilings).intervals
-    return tuple(
-        i for i in found if not any(i.start_s < b.end_s and b.start_s < i.end_s for b in known)
-    )
+    return tuple(i for i in found if not any(i.start_s < b.end_s and b.start_s < i.end_s for b in known))
 
 
 def _overlaid(snapshot: Snapshot) -> Snapshot:
@@ -132,9 +128,7 @@ def _intervals(
     found = guarded_each(
         lambda plateau: f"the intervals of a level of {plateau.dimension.value}",
         plateaus,
-        lambda plateau: _intervals_of(
-            plateau, frame, congestion, ceilings, sessions, is_counted=is_counted
-        ),
+        lambda plateau: _intervals_of(plateau, frame, congestion, ceilings, sessions, is_counted=is_counted),
         hides=VERDICT,
     )
     return tuple(sorted(chain(*found), key=lambda i: (i.start_s, i.end_s)))
@@ -164,20 +158,11 @@ def _intervals_of(
         ruled_out=ruled_out_of(plateau, ceilings, other_rate=_known(_median(other_rate))),
         refuted_by=refuted_by(plateau),
     )
-    return [
-        _interval(level, int(a), int(b), frame, congestion, is_counted=is_counted)
-        for a, b in plateau.runs
-    ]
+    return [_interval(level, int(a), int(b), frame, congestion, is_counted=is_counted) for a, b in plateau.runs]
 
 
 def _interval(
-    shared: _Level,
-    start: int,
-    end: int,
-    frame: Frame,
-    congestion: Congestion,
-    *,
-    is_counted: bool,
+    shared: _Level, start: int, end: int, frame: Frame, congestion: Congestion, *, is_counted: bool
 ) -> Interval:
     plateau = shared.plateau
     stretch = slice(start, end)

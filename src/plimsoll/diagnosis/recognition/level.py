@@ -125,20 +125,13 @@ def levels_of(
         apart = [abs(other - peak) / 2 for other, is_lone in peaks if is_lone and other != peak]
         reach = min([NEAR_LOG, *apart])
         level = _level_at(log_rate, peak, reach, usable, excess, time_s, width_s, short_samples)
-        if level is not None and not any(
-            abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found
-        ):
+        if level is not None and not any(abs(np.log(level.value / other.value)) < BAND_LOG_MIN for other in found):
             found.append(level)
     return found
 
 
 def extended(
-    level: Level,
-    rate: FloatArray,
-    eased: BoolArray,
-    excess: FloatArray,
-    time_s: IntArray,
-    width_s: FloatArray,
+    level: Level, rate: FloatArray, eased: BoolArray, excess: FloatArray, time_s: IntArray, width_s: FloatArray
 ) -> Level:
     """
     Return the same level with all its stretches, also those in which requests waited little.
@@ -295,9 +288,7 @@ def _typical_excess(excess: FloatArray, core: BoolArray) -> float:
     return quantile(known[:: max(1, known.size // MIDDLE_SAMPLES)], 0.75)
 
 
-def _slack(
-    usable: BoolArray, excess: FloatArray, typical: float, distance: FloatArray, band: float
-) -> BoolArray:
+def _slack(usable: BoolArray, excess: FloatArray, typical: float, distance: FloatArray, band: float) -> BoolArray:
     """Return samples that end a stretch: without waiting, or with low latency and off the level."""
     quick = (excess < 0.5 * typical) & (np.abs(distance) >= band)
     return (~usable & np.isfinite(distance)) | quick
@@ -334,12 +325,7 @@ def _joined(
 
 
 def _breaking(
-    slack: BoolArray,
-    distance: FloatArray,
-    band: float,
-    excess: FloatArray,
-    typical: float,
-    width_s: FloatArray,
+    slack: BoolArray, distance: FloatArray, band: float, excess: FloatArray, typical: float, width_s: FloatArray
 ) -> BoolArray:
     """Return samples that end a stretch, shape (n,): those without waiting, and those clearly above the level."""
     # Nothing is served above a ceiling, but bytes of late requests may be counted there.

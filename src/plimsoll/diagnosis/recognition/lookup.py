@@ -52,18 +52,13 @@ def with_lookalikes(
     every = documented(catalog, engine_family(instance.engine) or "postgres")
     numbers = [n for n in every if (n.dimension, n.value) not in own]
     return tuple(
-        replace(at, lookalikes=_lookalikes(at, intervals, instance, numbers))
-        if at.ceiling is None
-        else at
+        replace(at, lookalikes=_lookalikes(at, intervals, instance, numbers)) if at.ceiling is None else at
         for at in time_at
     )
 
 
 def _lookalikes(
-    at: CeilingTime,
-    intervals: tuple[Interval, ...],
-    instance: Instance,
-    numbers: Iterable[Documented],
+    at: CeilingTime, intervals: tuple[Interval, ...], instance: Instance, numbers: Iterable[Documented]
 ) -> tuple[Lookalike, ...]:
     mine = [i for i in intervals if i.ceiling is None and i.dimension is at.dimension]
     mine = [i for i in mine if round(i.level) == round(at.level)]
@@ -75,8 +70,7 @@ def _lookalikes(
     weighed = [
         (weight, number)
         for number in numbers
-        if number.dimension is at.dimension
-        and (weight := _weight(number, at.level, log_se, instance)) > 0
+        if number.dimension is at.dimension and (weight := _weight(number, at.level, log_se, instance)) > 0
     ]
     weighed.sort(key=lambda pair: (-pair[0], pair[1].value))
     return tuple(_lookalike(number, instance) for _, number in weighed[:SHOWN])

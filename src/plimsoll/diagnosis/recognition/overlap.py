@@ -44,9 +44,7 @@ def without_overlap(plateaus: list[Plateau], frame: Frame) -> list[Plateau]:
         for start, end in plateau.runs:
             for a, b in _stretches(~taken[start:end]):
                 first, last = int(start) + a, int(start) + b
-                span_s = float(
-                    frame.time_s[last - 1] + frame.width_s[last - 1] - frame.time_s[first]
-                )
+                span_s = float(frame.time_s[last - 1] + frame.width_s[last - 1] - frame.time_s[first])
                 if span_s >= least_s or (a == 0 and b == end - start):
                     pieces = _stretches(~yields[first:last])
                     runs += [(first + x, first + y) for x, y in pieces]
@@ -70,11 +68,7 @@ def _yielded(plateau: Plateau, order: list[Plateau], frame: Frame) -> BoolArray:
     below = _distance(plateau, frame) < -_narrow(plateau)
     nothing = np.zeros(frame.size, dtype=bool)
     for i, other in enumerate(order):
-        if (
-            other.dimension == plateau.dimension
-            or other.documented <= 0.5
-            or is_shadow(other, order[:i], nothing)
-        ):
+        if other.dimension == plateau.dimension or other.documented <= 0.5 or is_shadow(other, order[:i], nothing):
             continue
         at_other = below & (np.abs(_distance(other, frame)) < _narrow(other))
         for start, end in other.runs:

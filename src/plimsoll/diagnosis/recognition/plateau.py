@@ -81,11 +81,7 @@ class Plateau:
     def family_probability(self) -> float:
         """Return the probability 0–1 of the best explanation's family, given that a ceiling bound."""
         family = self.best.ceiling.family if self.best.ceiling else None
-        of_family = (
-            m.probability
-            for m in self.matches
-            if (m.ceiling.family if m.ceiling else None) == family
-        )
+        of_family = (m.probability for m in self.matches if (m.ceiling.family if m.ceiling else None) == family)
         return float(sum(of_family))
 
     @property
@@ -94,13 +90,7 @@ class Plateau:
         return self.matches[0]
 
 
-def judge(
-    level: Level,
-    dimension: Dimension,
-    rate: FloatArray,
-    congestion: Congestion,
-    book: CreditBook,
-) -> Plateau:
+def judge(level: Level, dimension: Dimension, rate: FloatArray, congestion: Congestion, book: CreditBook) -> Plateau:
     """Return a level with its signs, its explanations and its score."""
     frame, ceilings = book.frame, book.ceilings
     inside = np.zeros(frame.size, dtype=bool)
@@ -114,9 +104,7 @@ def judge(
     log_se = _level_log_se(level, rate, inside)
     refuted = _refuted(level, dimension, balances, book)
     rows = [c for c in ceilings if all(c != row for row, _ in refuted)]
-    matches = matches_of(
-        level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances
-    )
+    matches = matches_of(level.value, level_log_se=log_se, dimension=dimension, ceilings=rows, balances=balances)
     signs = signs_of(level, rate, inside, frame, congestion, matches[0])
     # A number of the present class and storage applies to the whole window.
     if matches[0].ceiling is None:
@@ -141,25 +129,14 @@ def judge(
         balances=balances,
         refuted=refuted,
         credits=_account(matches[0].ceiling, level, book),
-        has_catalog=any(
-            c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings
-        ),
+        has_catalog=any(c.family in INSTANCE_FAMILIES and c.dimension == dimension for c in ceilings),
     )
     weights = weights_of(case)
-    return Plateau(
-        case=case,
-        level_log_se=log_se,
-        runs=level.runs,
-        weights=weights,
-        score=score_of(weights),
-    )
+    return Plateau(case=case, level_log_se=log_se, runs=level.runs, weights=weights, score=score_of(weights))
 
 
 def _refuted(
-    level: Level,
-    dimension: Dimension,
-    balances: dict[Metric, BalanceView],
-    book: CreditBook,
+    level: Level, dimension: Dimension, balances: dict[Metric, BalanceView], book: CreditBook
 ) -> tuple[tuple[Ceiling, str], ...]:
     """
     Return the documented numbers near the level that the arithmetic of credits excludes, with the reason.

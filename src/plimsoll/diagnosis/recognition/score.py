@@ -97,9 +97,7 @@ def weights_of(case: LevelCase) -> dict[str, float]:
     """Return the weight of every sign of SIGNS in this case, nats; 0 where it was not observed."""
     weights = {}
     for sign in SIGNS:
-        raw = guarded(
-            f"the sign '{sign.name}'", partial(sign.weigh, case), float("nan"), hides=VERDICT
-        )
+        raw = guarded(f"the sign '{sign.name}'", partial(sign.weigh, case), float("nan"), hides=VERDICT)
         weights[sign.name] = float(np.clip(raw, sign.low, sign.high)) if np.isfinite(raw) else 0.0
     if weights["step"] > 0:
         # The same hours are a better reference than the calmest ones.

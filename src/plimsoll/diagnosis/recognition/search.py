@@ -6,12 +6,7 @@ from functools import partial
 import numpy as np
 
 from plimsoll.diagnosis.frame import Frame
-from plimsoll.diagnosis.recognition.binding import (
-    EMPTY_RATIO,
-    UNKNOWN_LOG_RANGE,
-    allowed_by_credits,
-    near_documented,
-)
+from plimsoll.diagnosis.recognition.binding import EMPTY_RATIO, UNKNOWN_LOG_RANGE, allowed_by_credits, near_documented
 from plimsoll.diagnosis.recognition.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.recognition.credits import CreditBook
 from plimsoll.diagnosis.recognition.level import (
@@ -39,11 +34,7 @@ RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})
 
 
 def plateaus_of(
-    frame: Frame,
-    congestion: Congestion,
-    ceilings: tuple[Ceiling, ...],
-    *,
-    dimensions: frozenset[Dimension] = RATES,
+    frame: Frame, congestion: Congestion, ceilings: tuple[Ceiling, ...], *, dimensions: frozenset[Dimension] = RATES
 ) -> list[Plateau]:
     """
     Return the levels that are ceilings, without overlaps, the most probable first.
@@ -57,10 +48,7 @@ def plateaus_of(
     judged = []
     book = CreditBook(frame, ceilings)
     pressed, eased = _pressed(frame, congestion)
-    for dimension, rate in (
-        (Dimension.THROUGHPUT, frame.bytes_per_s),
-        (Dimension.IOPS, frame.ops_per_s),
-    ):
+    for dimension, rate in ((Dimension.THROUGHPUT, frame.bytes_per_s), (Dimension.IOPS, frame.ops_per_s)):
         if dimension not in dimensions:
             continue
         numbered = eased & near_documented(rate, dimension, ceilings)
@@ -110,12 +98,7 @@ def plateaus_of(
 
 
 def _accepted(
-    level: Level,
-    dimension: Dimension,
-    rate: FloatArray,
-    congestion: Congestion,
-    book: CreditBook,
-    eased: BoolArray,
+    level: Level, dimension: Dimension, rate: FloatArray, congestion: Congestion, book: CreditBook, eased: BoolArray
 ) -> Plateau | None:
     """Return the ceiling at a level, with all its stretches; None where the level is not likely to be one."""
     frame = book.frame
@@ -145,11 +128,7 @@ def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:
     Undocumented limits lie within a factor of twenty of documented ones; further below, the signs must be
     strong. For a class without documented limits there is no such scale.
     """
-    rows = [
-        c
-        for c in ceilings
-        if c.family in RATE_FAMILIES and c.dimension == plateau.dimension and c.value > 0
-    ]
+    rows = [c for c in ceilings if c.family in RATE_FAMILIES and c.dimension == plateau.dimension and c.value > 0]
     is_listed = any(c.family in INSTANCE_FAMILIES for c in rows)
     if plateau.best.ceiling is not None or not is_listed:
         return ACCEPT

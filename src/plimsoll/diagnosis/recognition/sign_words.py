@@ -53,10 +53,7 @@ def waiting_text(case: LevelCase) -> SignText:
         if case.signs.is_reference_seen
         else "usual for SSD storage (the window shows no light load)"
     )
-    text = (
-        f"latency was {format_latency(seen)}, {number(seen / usual, 2)} times"
-        f" the {format_latency(usual)} {whose}"
-    )
+    text = f"latency was {format_latency(seen)}, {number(seen / usual, 2)} times the {format_latency(usual)} {whose}"
     if stretch.queue_depth is not None:
         text += f"; queue depth was {number(stretch.queue_depth, 2)}"
     if case.is_few and not case.signs.least_log_excess > HOT_LOG:
@@ -67,10 +64,7 @@ def waiting_text(case: LevelCase) -> SignText:
 def step_text(case: LevelCase) -> SignText:
     """Describe the latency at the level compared with rates just below it."""
     times = float(np.exp(case.signs.step_log))
-    text = (
-        f"latency was {number(times, 2)} times as high at this level as just below it"
-        " in the same hours"
-    )
+    text = f"latency was {number(times, 2)} times as high at this level as just below it in the same hours"
     return SignText(text, times)
 
 
@@ -102,10 +96,7 @@ def elasticity_text(case: LevelCase) -> SignText:
     """Describe the variation of waiting compared with that of the rate."""
     ratio = case.signs.elasticity
     times = number(1 / max(ratio, 1e-3), 2)
-    text = (
-        f"latency and queue depth varied {times} times as much as the rate:"
-        " pushing harder got no more through"
-    )
+    text = f"latency and queue depth varied {times} times as much as the rate: pushing harder got no more through"
     return SignText(text, ratio)
 
 
@@ -114,18 +105,14 @@ def persistence_text(case: LevelCase) -> SignText:
     seconds = case.signs.minutes * 60
     samples = case.signs.samples
     plural = "" if samples == 1 else "s"
-    text = (
-        f"the rate stayed at this level for {format_duration(seconds)} ({samples} sample{plural})"
-    )
+    text = f"the rate stayed at this level for {format_duration(seconds)} ({samples} sample{plural})"
     return SignText(text, seconds)
 
 
 def recurrence_text(case: LevelCase) -> SignText:
     """Describe the number of visits to the level."""
     count, spell = case.signs.run_count, format_duration(case.signs.minutes * 60)
-    return SignText(
-        f"the rate reached this level {count} times, for {spell} in total", float(count)
-    )
+    return SignText(f"the rate reached this level {count} times, for {spell} in total", float(count))
 
 
 def cliff_text(case: LevelCase) -> SignText:
@@ -188,9 +175,7 @@ def credits_text(case: LevelCase) -> SignText:
 def cpu_text(case: LevelCase) -> SignText:
     """Describe the CPU use."""
     ratio = case.signs.cpu_ratio
-    return SignText(
-        f"CPU was at {format_ratio(ratio)}, which alone can keep a rate constant", ratio
-    )
+    return SignText(f"CPU was at {format_ratio(ratio)}, which alone can keep a rate constant", ratio)
 
 
 def _percent(spread: float) -> str:

@@ -192,12 +192,10 @@ def signs_of(
         least_log_excess=float(core.min()) if core.size else float("nan"),
         waited_share=waited_s / in_band_s if in_band_s > 0 else float("nan"),
         free_above_ratio=float(width_s[free & era].sum()) / max(at_s, 1.0),
-        above_ratio=float(width_s[era & (distance > max(0.03, 2 * level.band_log))].sum())
-        / max(at_s, 1.0),
+        above_ratio=float(width_s[era & (distance > max(0.03, 2 * level.band_log))].sum()) / max(at_s, 1.0),
         entered_from_above=entered,
         left_upwards=left,
-        pressed_above_ratio=float(width_s[pressed_near & era & (distance > 0)].sum())
-        / max(at_s, 1.0),
+        pressed_above_ratio=float(width_s[pressed_near & era & (distance > 0)].sum()) / max(at_s, 1.0),
         pressed_below_ratio=float(width_s[pressed_near & (distance < 0)].sum()) / max(at_s, 1.0),
         is_reference_seen=congestion.is_reference_seen,
         elasticity=_elasticity(distance, excess, inside, level),
@@ -206,9 +204,7 @@ def signs_of(
     )
 
 
-def step_of(
-    level: Level, rate: FloatArray, inside: BoolArray, frame: Frame, congestion: Congestion
-) -> float:
+def step_of(level: Level, rate: FloatArray, inside: BoolArray, frame: Frame, congestion: Congestion) -> float:
     """
     Return log(waiting at the level ÷ waiting at rates a little below it, within the same hours).
 
@@ -273,9 +269,7 @@ def _had_credits(frame: Frame, best: Match) -> BoolArray:
 
 
 def _empties(frame: Frame) -> bool:
-    return any(
-        bool(np.nanmin(v) <= EMPTY_RATIO) for v in frame.balances.values() if np.isfinite(v).any()
-    )
+    return any(bool(np.nanmin(v) <= EMPTY_RATIO) for v in frame.balances.values() if np.isfinite(v).any())
 
 
 def _short_term_spread(rate: FloatArray, elsewhere: BoolArray) -> float:

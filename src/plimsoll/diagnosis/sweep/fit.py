@@ -44,14 +44,7 @@ from plimsoll.model.sweep import (
     Unit,
     UnitEvidence,
 )
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_latency,
-    format_ops_per_s,
-    format_ratio,
-    kib,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_latency, format_ops_per_s, format_ratio, kib
 
 DOCUMENTED_UNIT_BYTES = kib(256)
 # Units that are documented somewhere, or are plausible: powers of two.
@@ -145,13 +138,9 @@ def _fit_group(sweep: Sweep, phase: Phase, direction: Direction) -> PhaseFit:
         knee=knee,
         unit=unit if is_explained else None,
         request_limit=requests,
-        merges=merges_of(sequential, strangers, ops, limit, unit, requests)
-        if is_merging_seen
-        else (),
+        merges=merges_of(sequential, strangers, ops, limit, unit, requests) if is_merging_seen else (),
         left_out=tuple(left_out),
-        unknown=_unknown(found, unit, knee, pattern, has_alone=bool(alone))
-        if is_explained
-        else (_UNEXPLAINED,),
+        unknown=_unknown(found, unit, knee, pattern, has_alone=bool(alone)) if is_explained else (_UNEXPLAINED,),
         scatter_ratio=scatter,
         is_explained=is_explained,
     )
@@ -161,8 +150,7 @@ def _other_cause(point: SweepPoint, alone: Sequence[SweepPoint]) -> str:
     """Return why no limit of the storage decided this point; empty if one did."""
     if point.busy_ratio is not None and point.busy_ratio > BUSY_MAX:
         return (
-            f"The load generator was busy for {format_ratio(point.busy_ratio)} of the time, so it could"
-            " not send more."
+            f"The load generator was busy for {format_ratio(point.busy_ratio)} of the time, so it could not send more."
         )
     idle_s = _idle_latency_s(point, alone)
     if idle_s is None or point.latency_s is None or point.latency_s >= PRESSED_MIN * idle_s:
@@ -181,9 +169,7 @@ def _idle_latency_s(point: SweepPoint, alone: Sequence[SweepPoint]) -> float | N
     and not larger than this one, because a larger request takes at least as long.
     """
     known = [
-        p.latency_s
-        for p in alone
-        if p.latency_s and p.effective_size_bytes <= point.effective_size_bytes * _SAME_SIZE
+        p.latency_s for p in alone if p.latency_s and p.effective_size_bytes <= point.effective_size_bytes * _SAME_SIZE
     ]
     return min(known, default=None)
 
@@ -257,9 +243,7 @@ def _disturbance(point: SweepPoint, found: _FittedModel) -> str:
     )
 
 
-def _numbers(
-    found: _FittedModel,
-) -> tuple[Estimate | None, Estimate | None, Estimate | None, Unit | None]:
+def _numbers(found: _FittedModel) -> tuple[Estimate | None, Estimate | None, Estimate | None, Unit | None]:
     """Return the limit on operations, the limit on bytes, the knee and the unit that these points show."""
     levels = found.levels
     if found.unit_bytes is None:
@@ -335,12 +319,7 @@ def _scatter(levels: Levels) -> float | None:
 
 
 def _unknown(
-    found: _FittedModel,
-    unit: Unit | None,
-    knee: Estimate | None,
-    pattern: Pattern,
-    *,
-    has_alone: bool,
+    found: _FittedModel, unit: Unit | None, knee: Estimate | None, pattern: Pattern, *, has_alone: bool
 ) -> tuple[str, ...]:
     """Return sentences about what these sizes do not show."""
     sentences = []
@@ -371,9 +350,7 @@ def _unknown(
             " operations than shown here."
         )
     if not has_alone:
-        sentences.append(
-            "No request was measured alone, so a point may show latency instead of a limit."
-        )
+        sentences.append("No request was measured alone, so a point may show latency instead of a limit.")
     return tuple(sentences)
 
 

@@ -122,10 +122,7 @@ def charged_sizes(points: list[SweepPoint], unit_bytes: float | None) -> FloatAr
 
 
 def model_log_ops(
-    points: list[SweepPoint],
-    log_ops: float | None,
-    log_bytes: float | None,
-    unit_bytes: float | None,
+    points: list[SweepPoint], log_ops: float | None, log_bytes: float | None, unit_bytes: float | None
 ) -> FloatArray:
     """Return log(ops/s) of a chain of these two limits at each point, shape (n,)."""
     log_rates = []
@@ -178,11 +175,7 @@ def is_better(levels: Levels, than: Levels) -> bool:
 
 
 def _parted(
-    points: list[SweepPoint],
-    charged: FloatArray,
-    moved: FloatArray,
-    is_ops: BoolArray,
-    unit_bytes: float | None,
+    points: list[SweepPoint], charged: FloatArray, moved: FloatArray, is_ops: BoolArray, unit_bytes: float | None
 ) -> Levels:
     """Return the limits if these points are bound by operations and the rest by bytes."""
     # In log(rate) the least-squares estimate of a constant is the mean.
@@ -192,18 +185,11 @@ def _parted(
     residual = measured - model_log_ops(points, log_ops, log_bytes, unit_bytes)
     noise, freedom = _noise(points, residual, (log_ops is not None) + (log_bytes is not None))
     return Levels(
-        log_ops=log_ops,
-        log_bytes=log_bytes,
-        is_ops=is_ops,
-        residual=residual,
-        noise_log=noise,
-        freedom=freedom,
+        log_ops=log_ops, log_bytes=log_bytes, is_ops=is_ops, residual=residual, noise_log=noise, freedom=freedom
     )
 
 
-def _noise(
-    points: list[SweepPoint], residual: FloatArray, parameters: int
-) -> tuple[float | None, int]:
+def _noise(points: list[SweepPoint], residual: FloatArray, parameters: int) -> tuple[float | None, int]:
     """Return the standard deviation of a point and its degrees of freedom."""
     freedom = len(points) - parameters
     errors = [point.error_ratio for point in points if point.error_ratio is not None]

@@ -65,11 +65,7 @@ def merges_of(
     if ops is None:
         return ()
     # If the plateau is operations × unit, requests were merged to the unit; else the plateau bound first.
-    is_whole = (
-        unit is not None
-        and plateau is not None
-        and plateau.value >= _AT_PLATEAU * ops.value * unit.size.value
-    )
+    is_whole = unit is not None and plateau is not None and plateau.value >= _AT_PLATEAU * ops.value * unit.size.value
     found = []
     for point in sorted(sequential, key=lambda p: p.io_size_bytes):
         size = point.effective_size_bytes
@@ -83,9 +79,7 @@ def merges_of(
                 continue
             found.append(_merge(point, size, ops, is_at_least=False))
             continue
-        is_stopped = (
-            requests is not None and abs(point.ops_per_s / requests.value - 1) < _AT_REQUESTS
-        )
+        is_stopped = requests is not None and abs(point.ops_per_s / requests.value - 1) < _AT_REQUESTS
         is_at_least = point in strangers or is_stopped or (is_plateau and not is_whole)
         found.append(_merge(point, merged, ops, is_at_least=is_at_least))
     return tuple(found)

@@ -16,13 +16,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.model.waiting import CeilingShare, UnexplainedWaiting, WaitingCause
-from plimsoll.units import (
-    format_bytes_per_s,
-    format_clock,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-)
+from plimsoll.units import format_bytes_per_s, format_clock, format_duration, format_ops_per_s, format_ratio
 
 # A mean of two fifths of a ceiling leaves room for bursts at it for two fifths of the time, long enough
 # for a queue that the mean shows. Below that, latency would have to be worse still in the bursts.
@@ -78,10 +72,7 @@ _EVENT_TEXTS = {
         "A failover moved the database to a host with a cold cache and other volumes",
         "Latency should fall as the cache fills. If it does not, the new volumes are slower",
     ),
-    EventKind.RESTART: (
-        "A restart emptied the cache",
-        "Latency should fall as the cache fills",
-    ),
+    EventKind.RESTART: ("A restart emptied the cache", "Latency should fall as the cache fills"),
 }
 
 
@@ -147,10 +138,7 @@ def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> l
 def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
     """Return the cause of an undocumented limit if a rate was constant while requests waited."""
     best: tuple[float, str] | None = None
-    for rate, shown in (
-        (frame.bytes_per_s, format_bytes_per_s),
-        (frame.ops_per_s, format_ops_per_s),
-    ):
+    for rate, shown in ((frame.bytes_per_s, format_bytes_per_s), (frame.ops_per_s, format_ops_per_s)):
         known = rate[inside & np.isfinite(rate) & (rate > 0)]
         if known.size >= STILL_SAMPLES:
             middle = float(np.median(known))
@@ -175,12 +163,7 @@ def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[
 
 
 def _within_samples(
-    at: UnexplainedWaiting,
-    frame: Frame,
-    inside: BoolArray,
-    ceilings: tuple[Ceiling, ...],
-    *,
-    is_managed: bool,
+    at: UnexplainedWaiting, frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...], *, is_managed: bool
 ) -> list[WaitingCause]:
     """Return the cause of short bursts at a ceiling that the mean of a sample hides."""
     if frame.step_s < HIDING_STEP_S:
@@ -205,9 +188,7 @@ def _within_samples(
     ]
 
 
-def _with_credits(
-    frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...]
-) -> set[tuple[object, Phase]]:
+def _with_credits(frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...]) -> set[tuple[object, Phase]]:
     """Return baselines that did not bind, because their bucket had credits left."""
     found: set[tuple[object, Phase]] = set()
     for ceiling in ceilings:
@@ -240,9 +221,7 @@ def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
     ]
 
 
-def _replication(
-    frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
-) -> list[WaitingCause]:
+def _replication(frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance) -> list[WaitingCause]:
     """Return the cause of a slow standby if writes alone waited on a Multi-AZ instance."""
     slower = [
         _ratio(_median(latency[inside]), _median(latency[outside]))
@@ -267,9 +246,7 @@ def _replication(
     ]
 
 
-def _fault(
-    at: UnexplainedWaiting, frame: Frame, outside: BoolArray, *, is_managed: bool
-) -> list[WaitingCause]:
+def _fault(at: UnexplainedWaiting, frame: Frame, outside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
     """Return the cause of slow storage at the same load: a neighbour, a host or a volume at fault."""
     free = _median(frame.ops_per_s[outside & (frame.ops_per_s > 0)])
     load = _ratio(at.ops_per_s, free)

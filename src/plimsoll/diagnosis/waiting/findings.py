@@ -1,29 +1,15 @@
 """The finding about waiting that no ceiling explains."""
 
 from plimsoll.model.diagnosis import Finding
-from plimsoll.model.waiting import (
-    UnexplainedWaiting,
-    WaitingCause,
-    longest_of,
-    waiting_s_of,
-)
-from plimsoll.units import (
-    format_bytes,
-    format_clock,
-    format_duration,
-    format_latency,
-    format_ratio,
-    number,
-)
+from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause, longest_of, waiting_s_of
+from plimsoll.units import format_bytes, format_clock, format_duration, format_latency, format_ratio, number
 
 CODE = "UnexplainedStorageWaiting"
 # The finding lists the checks of the likeliest causes; all causes have their own list.
 CHECKS_SHOWN = 3
 
 
-def waiting_findings(
-    waiting: tuple[UnexplainedWaiting, ...], causes: tuple[WaitingCause, ...]
-) -> tuple[Finding, ...]:
+def waiting_findings(waiting: tuple[UnexplainedWaiting, ...], causes: tuple[WaitingCause, ...]) -> tuple[Finding, ...]:
     """Return one finding for all unexplained waiting of a window; none where there was none."""
     if not waiting:
         return ()
@@ -49,9 +35,7 @@ def _text(waiting: tuple[UnexplainedWaiting, ...]) -> str:
         first += f", and the queue depth was {number(longest.queue_depth, 2)}"
     sentences = [first]
     if len(waiting) > 1:
-        sentences.append(
-            f"The longest of {len(waiting)} intervals began {format_clock(longest.start_s)}"
-        )
+        sentences.append(f"The longest of {len(waiting)} intervals began {format_clock(longest.start_s)}")
     else:
         sentences.append(f"It began {format_clock(longest.start_s)}")
     if longest.shares:

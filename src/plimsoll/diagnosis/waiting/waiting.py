@@ -50,10 +50,7 @@ AT_LEVEL = (0.9, 1.05)
 
 
 def waiting_of(
-    frame: Frame,
-    congestion: Congestion,
-    intervals: tuple[Interval, ...],
-    ceilings: tuple[Ceiling, ...],
+    frame: Frame, congestion: Congestion, intervals: tuple[Interval, ...], ceilings: tuple[Ceiling, ...]
 ) -> tuple[UnexplainedWaiting, ...]:
     """
     Return the stretches in which requests waited and no ceiling bound, in order of time.
@@ -68,10 +65,7 @@ def waiting_of(
     if not waits.any() or not _is_reference_known(congestion):
         return ()
     waits &= ~_explained(frame, intervals)
-    return tuple(
-        _stretch(frame, congestion, waits, int(a), int(b), ceilings)
-        for a, b in _episodes(waits, frame)
-    )
+    return tuple(_stretch(frame, congestion, waits, int(a), int(b), ceilings) for a, b in _episodes(waits, frame))
 
 
 def reference_of(congestion: Congestion) -> FloatArray:
@@ -102,9 +96,7 @@ def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
     reference_s = reference_of(congestion)
     with np.errstate(all="ignore"):
         extra_s = congestion.latency_s - reference_s
-        found: BoolArray = (extra_s >= EXTRA_MIN_S) & (
-            congestion.latency_s >= TIMES_MIN * reference_s
-        )
+        found: BoolArray = (extra_s >= EXTRA_MIN_S) & (congestion.latency_s >= TIMES_MIN * reference_s)
         if not found.any():
             return found
         # Latency and queue depth together: one of them alone may be a fault of its metric.
@@ -161,12 +153,7 @@ def _is_sustained(waits: BoolArray, frame: Frame, start: int, end: int) -> bool:
 
 
 def _stretch(
-    frame: Frame,
-    congestion: Congestion,
-    waits: BoolArray,
-    start: int,
-    end: int,
-    ceilings: tuple[Ceiling, ...],
+    frame: Frame, congestion: Congestion, waits: BoolArray, start: int, end: int, ceilings: tuple[Ceiling, ...]
 ) -> UnexplainedWaiting:
     at = start + np.flatnonzero(waits[start:end])
     latency_s, reference_s = congestion.latency_s[at], reference_of(congestion)[at]
@@ -198,10 +185,7 @@ def shares_of(
         if is_rate and rate is not None and ceiling.value > 0:
             found.append(
                 CeilingShare(
-                    family=ceiling.family,
-                    phase=ceiling.phase,
-                    value=ceiling.value,
-                    ratio=rate / ceiling.value,
+                    family=ceiling.family, phase=ceiling.phase, value=ceiling.value, ratio=rate / ceiling.value
                 )
             )
     return tuple(sorted(found, key=lambda s: (-s.ratio, s.family, s.phase)))

@@ -30,8 +30,7 @@ def failure_of(error: Exception, log: str, master: str | None) -> PlimsollError:
         return found
     if any(part in text for part in _NOT_A_MASTER):
         return UsageError(
-            f"'{master}' is not a Spark master",
-            "For example local[4], spark://host:7077, yarn or sc://host:15002.",
+            f"'{master}' is not a Spark master", "For example local[4], spark://host:7077, yarn or sc://host:15002."
         )
     if any(part in text for part in _ENDED_BY_MASTER):
         return Unreachable(
@@ -42,8 +41,7 @@ def failure_of(error: Exception, log: str, master: str | None) -> PlimsollError:
         return ExtraMissing.naming(f"the Spark engine ({_line(str(error))})", "spark")
     if lacking := _LACKS.search(text):
         return UsageError(
-            f"the executors cannot import '{lacking[1]}'",
-            f"Install Plimsoll with its extra 'fleet' there. {_GUIDE}",
+            f"the executors cannot import '{lacking[1]}'", f"Install Plimsoll with its extra 'fleet' there. {_GUIDE}"
         )
     if "PYTHON_VERSION_MISMATCH" in text or _OTHER_PYTHON.search(text):
         return UsageError(

@@ -69,11 +69,7 @@ def settings(master: str | None) -> dict[str, str]:
     """Return the configuration of a session on a master: nothing of it listens beyond loopback if it is local."""
     if not is_local(master):
         return {}
-    return {
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.driver.host": LOOPBACK,
-        "spark.ui.enabled": "false",
-    }
+    return {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK, "spark.ui.enabled": "false"}
 
 
 def _with_retries(master: str) -> str:

@@ -23,14 +23,7 @@ from typing import IO, Any, TypeVar
 
 from plimsoll.errors import ExtraMissing, PlimsollError, Unreachable, UsageError
 from plimsoll.fleet.spark.failure import failure_of
-from plimsoll.fleet.spark.master import (
-    LOOPBACK,
-    addresses,
-    chosen_master,
-    is_connect,
-    is_local,
-    settings,
-)
+from plimsoll.fleet.spark.master import LOOPBACK, addresses, chosen_master, is_connect, is_local, settings
 
 # A judgement: a server that is there takes a connection in less than a second, from another continent too.
 _CONNECT_S = 10.0
@@ -70,8 +63,7 @@ def spark_session(master: str | None) -> Iterator[Any]:
     opened = _open_session()
     if opened is not None and master:
         raise UsageError(
-            "a Spark session is open, and its master cannot be changed",
-            "Leave out the master, or stop the session.",
+            "a Spark session is open, and its master cannot be changed", "Leave out the master, or stop the session."
         )
     chosen = chosen_master(master, os.environ)
     with tempfile.TemporaryFile("w+") as log, _environment(chosen), _quiet():

@@ -60,9 +60,7 @@ class BucketTask:
             raise TaskError(error.message, error.hint) from error
 
     def _verdicts(self, bucket: int) -> pa.Table:
-        return bucket_verdicts(
-            self.url, self.manifest, bucket, verdict=self.verdict, window_s=self.window_s
-        )
+        return bucket_verdicts(self.url, self.manifest, bucket, verdict=self.verdict, window_s=self.window_s)
 
 
 class TaskError(Exception):

@@ -70,9 +70,7 @@ class ExperimentAccount:
         """Write every sample of a snapshot that CloudWatch would have."""
         data = list(_data_of(snapshot))
         for first in range(0, len(data), _DATA_MOST):
-            self._cloudwatch.put_metric_data(
-                Namespace=NAMESPACE, MetricData=data[first : first + _DATA_MOST]
-            )
+            self._cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=data[first : first + _DATA_MOST])
 
 
 def _data_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:

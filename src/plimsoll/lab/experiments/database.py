@@ -39,18 +39,13 @@ class ExperimentDatabase:
             SourceError: the server does not answer.
         """
         try:
-            self._connection = psycopg.connect(
-                self._dsn, autocommit=True, application_name="plimsoll lab"
-            )
+            self._connection = psycopg.connect(self._dsn, autocommit=True, application_name="plimsoll lab")
         except psycopg.Error as error:
             raise refused(error) from error
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connection."""
         if self._connection is not None:
@@ -113,9 +108,7 @@ class ExperimentDatabase:
 class ResponseProbe:
     """Runs one statement after the other, and keeps how long each took; use it in a `with` block."""
 
-    def __init__(
-        self, dsn: str, statement: str, next_values: Callable[[], tuple[object, ...]]
-    ) -> None:
+    def __init__(self, dsn: str, statement: str, next_values: Callable[[], tuple[object, ...]]) -> None:
         """
         Keep what is asked.
 
@@ -136,10 +129,7 @@ class ResponseProbe:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End."""
         self._stop.set()
@@ -166,6 +156,4 @@ class ResponseProbe:
 def refused(error: psycopg.Error) -> SourceError:
     """Return the error of an experiment whose database refused something."""
     words = (str(error).splitlines() or ["it gave no reason"])[0]
-    return SourceError(
-        f"the database of the experiment refused: {words}", "Run the experiment again."
-    )
+    return SourceError(f"the database of the experiment refused: {words}", "Run the experiment again.")

@@ -51,9 +51,7 @@ class ExperimentFolder:
         """Make the disk; no server is started yet."""
         self.path = folder
         self._disk = folder / "disk"
-        self.loader = Postgres(
-            LOADING, data_directory=self._disk / "data", also_remove=(self.path,)
-        )
+        self.loader = Postgres(LOADING, data_directory=self._disk / "data", also_remove=(self.path,))
         self._disk.mkdir(mode=0o711)
         self.loader.account.own(self._disk)
 
@@ -76,12 +74,7 @@ class ExperimentFolder:
 
 
 def setup_of(
-    instance: Instance,
-    *,
-    clock: float,
-    scale: float,
-    memory_bytes: int,
-    max_background: int = MAX_BACKGROUND,
+    instance: Instance, *, clock: float, scale: float, memory_bytes: int, max_background: int = MAX_BACKGROUND
 ) -> GateSetup:
     """Return the setup of an experiment's gate; a part of the memory is PostgreSQL's buffers."""
     return GateSetup(

@@ -23,8 +23,7 @@ class CountedBuckets(Struct, frozen=True):
         if before.bounds != self.bounds or before.counts[-1:] > self.counts[-1:]:
             return self
         return CountedBuckets(
-            self.bounds,
-            tuple(now - then for now, then in zip(self.counts, before.counts, strict=True)),
+            self.bounds, tuple(now - then for now, then in zip(self.counts, before.counts, strict=True))
         )
 
     def quantile(self, share: float) -> float | None:

@@ -32,16 +32,11 @@ def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) 
         make = shutil.which("make")
         if make is None:
             raise UsageError(
-                f"this machine has no make, which sets up {name}",
-                "Install it: sudo apt-get install -y make.",
+                f"this machine has no make, which sets up {name}", "Install it: sudo apt-get install -y make."
             )
         print_line(f"setting up {name}, once")
         done = subprocess.run(  # noqa: S603 - the system's own Makefile
-            [make, "-C", str(folder), str(_MADE)],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
+            [make, "-C", str(folder), str(_MADE)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]

@@ -100,9 +100,7 @@ class RecordedPhase(Struct, frozen=True, kw_only=True):
 class PhaseStage:
     """The gate and the account on which phases are played, one after the other in emulated time."""
 
-    def __init__(
-        self, gate: Gate, account: ExperimentAccount, setup: GateSetup, version: str, minutes: int
-    ) -> None:
+    def __init__(self, gate: Gate, account: ExperimentAccount, setup: GateSetup, version: str, minutes: int) -> None:
         """
         Keep what phases are played on.
 
@@ -155,11 +153,7 @@ class PhaseStage:
         window_s = (self._next_s, self._next_s + minutes * MINUTE_S)
         self._next_s = window_s[1]
         return RecordedPhase(
-            lines=tuple(lines),
-            truth=truth_of(lines),
-            snapshot=snapshot,
-            credit_clock=clock,
-            window_s=window_s,
+            lines=tuple(lines), truth=truth_of(lines), snapshot=snapshot, credit_clock=clock, window_s=window_s
         )
 
     def progress(self, duration_s: float) -> "PhaseProgress":
@@ -206,11 +200,7 @@ class PhaseProgress:
             count=count,
             scale=self._scale,
             storage=progress_of(
-                status,
-                recent=self._recent,
-                elapsed_s=elapsed_s,
-                duration_s=self._duration_s,
-                transactions_per_s=None,
+                status, recent=self._recent, elapsed_s=elapsed_s, duration_s=self._duration_s, transactions_per_s=None
             ),
             lag=lag,
             response_s=response_s,

@@ -28,9 +28,7 @@ def moved(snapshot: Snapshot, start_s: int) -> tuple[Snapshot, CreditClock]:
             snapshot,
             series=_moved(snapshot.series, later_s),
             fine=_moved(snapshot.fine, later_s),
-            annotations=tuple(
-                msgspec.structs.replace(a, time_s=a.time_s + later_s) for a in snapshot.annotations
-            ),
+            annotations=tuple(msgspec.structs.replace(a, time_s=a.time_s + later_s) for a in snapshot.annotations),
             credit_clock=there,
         ),
         there,

@@ -92,9 +92,7 @@ class Dataset(Struct, frozen=True, kw_only=True):
         return int(self.size_bytes / _DOCUMENT_BYTES)
 
 
-def dataset_of(
-    kind: TableKind, *, memory_bytes: int, clients: int, scale: int | None = None
-) -> Dataset:
+def dataset_of(kind: TableKind, *, memory_bytes: int, clients: int, scale: int | None = None) -> Dataset:
     """
     Return the tables for a workload.
 
@@ -138,9 +136,7 @@ def fill(postgres: Postgres, dataset: Dataset) -> None:
 
 
 def _fill_one(postgres: Postgres, number: int, row_count: int) -> None:
-    made = (
-        "create table {table} (filler text);\nalter table {table} alter filler set storage plain;\n"
-    )
+    made = "create table {table} (filler text);\nalter table {table} alter filler set storage plain;\n"
     _load_table(postgres, f"{SCAN_TABLE}{number}", made, _rows(row_count))
 
 
@@ -171,8 +167,7 @@ def _load_table(postgres: Postgres, name: str, made: str, rows: Iterator[bytes])
     except psycopg.Error as error:
         last = (str(error).strip().splitlines() or ["no reason was given"])[0]
         raise SourceError(
-            f"unable to create the tables of the workload: {last}",
-            "Check the free space of this machine.",
+            f"unable to create the tables of the workload: {last}", "Check the free space of this machine."
         ) from error
 
 

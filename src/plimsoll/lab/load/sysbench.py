@@ -111,13 +111,10 @@ def load_of(
     if name not in NAMES:
         raise UsageError(f"unknown workload '{name}'", f"Use {', '.join(NAMES)}.")
     if not 1 <= clients <= CLIENTS_MAX:
-        raise UsageError(
-            f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}."
-        )
+        raise UsageError(f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}.")
     if rate_per_s is not None and not 0 < rate_per_s <= RATE_MAX:
         raise UsageError(
-            f"{rate_per_s:g} transactions a second are not possible",
-            f"Give --rate above 0 and up to {RATE_MAX:,.0f}.",
+            f"{rate_per_s:g} transactions a second are not possible", f"Give --rate above 0 and up to {RATE_MAX:,.0f}."
         )
     size = ceil(_RATIO[name] * memory_bytes) if size_bytes is None else size_bytes
     if size > SIZE_MAX_BYTES:
@@ -139,9 +136,7 @@ def fill(server: MariaDb, load: MySqlLoad) -> None:
     for number in range(1, load.table_count + 1):
         table = f"{DATABASE}.t{number}"
         made = "id int primary key, k int not null, pad varchar(1000) not null"
-        statements = [
-            f"use {DATABASE}; create table {table} ({made}) engine=innodb default charset=latin1;"
-        ]
+        statements = [f"use {DATABASE}; create table {table} ({made}) engine=innodb default charset=latin1;"]
         for first in range(1, load.row_count + 1, _ROWS_AT_ONCE):
             last = min(first + _ROWS_AT_ONCE - 1, load.row_count)
             values = f"seq, 0, repeat(char(97 + seq % 26), {_PAD_BYTES})"
@@ -154,9 +149,7 @@ def fill(server: MariaDb, load: MySqlLoad) -> None:
 class SysbenchClients:
     """Run the clients of one load."""
 
-    def __init__(
-        self, load: MySqlLoad, server: MariaDb, *, duration_s: float, folder: Path
-    ) -> None:
+    def __init__(self, load: MySqlLoad, server: MariaDb, *, duration_s: float, folder: Path) -> None:
         """
         Prepare the clients; nothing runs yet.
 
@@ -172,9 +165,7 @@ class SysbenchClients:
         self._load = load
         self._output, self._failed = folder / "load.out", folder / "load.err"
         script = folder / "load.lua"
-        script.write_text(
-            _SCRIPT.format(rows=load.row_count, tables=load.table_count, kind=load.name)
-        )
+        script.write_text(_SCRIPT.format(rows=load.row_count, tables=load.table_count, kind=load.name))
         self._argv = [
             *(str(server.program("sysbench")), str(script), "--db-driver=mysql"),
             *(f"--mysql-socket={server.socket}", f"--mysql-user={USER}", f"--mysql-db={DATABASE}"),

@@ -46,9 +46,7 @@ _SAVES = {"toast": _LOAD + _SAVE_ALL, "toast-fixed": _LOAD + _SAVE_CHANGED}
 # "progress: 5.0 s, 1234.5 tps, lat 3.211 ms stddev 1.204, 0 failed" (pgbench, printProgressReport);
 # without a transaction in the second, "lat 0.000" or "lat NaN".
 _PROGRESS = re.compile(r"^progress: [\d.]+ s, ([\d.]+) tps, lat ([\d.]+)", re.MULTILINE)
-_SUMMARY = re.compile(
-    r"^(?:tps = ([\d.]+)(?! .*including)|latency average = ([\d.]+) ms)", re.MULTILINE
-)
+_SUMMARY = re.compile(r"^(?:tps = ([\d.]+)(?! .*including)|latency average = ([\d.]+) ms)", re.MULTILINE)
 
 # "pgbench: error: client 2 script 0 aborted in command 0 query 0: ERROR:  relation …"
 _PREFIX = r"^.*?(?:ERROR|FATAL): +|^pgbench: error: +"
@@ -103,13 +101,10 @@ def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> 
             not possible.
     """
     if not 1 <= clients <= CLIENTS_MAX:
-        raise UsageError(
-            f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}."
-        )
+        raise UsageError(f"{clients} clients are not possible", f"Give --clients 1 to {CLIENTS_MAX}.")
     if rate_per_s is not None and not 0 < rate_per_s <= RATE_MAX:
         raise UsageError(
-            f"{rate_per_s:g} transactions a second are not possible",
-            f"Give --rate above 0 and up to {RATE_MAX:,.0f}.",
+            f"{rate_per_s:g} transactions a second are not possible", f"Give --rate above 0 and up to {RATE_MAX:,.0f}."
         )
     if text in NAMES:
         return Workload(name=text, clients=clients, rate_per_s=rate_per_s)
@@ -121,22 +116,14 @@ def workload_of(text: str, *, clients: int, rate_per_s: float | None = None) -> 
         )
     if not os.access(script, os.R_OK):
         raise UsageError(f"unable to read workload '{text}'", "Check the permissions of the file.")
-    return Workload(
-        name=script.name, script=script.absolute(), clients=clients, rate_per_s=rate_per_s
-    )
+    return Workload(name=script.name, script=script.absolute(), clients=clients, rate_per_s=rate_per_s)
 
 
 class Clients:
     """Run the clients of one workload, from their start to their end."""
 
     def __init__(
-        self,
-        workload: Workload,
-        postgres: Postgres,
-        *,
-        duration_s: float,
-        folder: Path,
-        document_count: int = 0,
+        self, workload: Workload, postgres: Postgres, *, duration_s: float, folder: Path, document_count: int = 0
     ) -> None:
         """
         Prepare the clients; nothing runs yet.
@@ -176,9 +163,7 @@ class Clients:
             UsageError: the system cannot run pgbench.
         """
         with self._output.open("w") as output, self._progress.open("w") as progress:
-            self._command = ChildCommand(
-                self._argv, environment=self._environment, output=output, errors=progress
-            )
+            self._command = ChildCommand(self._argv, environment=self._environment, output=output, errors=progress)
             self._command.start()
 
     def pace(self) -> LoadPace | None:
@@ -243,20 +228,9 @@ def _arguments(workload: Workload, script: Path | None, duration_s: float) -> li
         arguments += ["-R", f"{workload.rate_per_s:g}"]
     if script is not None:
         # The extended protocol sends values as parameters; the user's statements run unchanged.
-        return [
-            *arguments,
-            *(("-M", "prepared") if workload.tables == "toast" else ()),
-            "-f",
-            str(script),
-        ]
+        return [*arguments, *(("-M", "prepared") if workload.tables == "toast" else ()), "-f", str(script)]
     # Prepared statements keep their plans, so the clients' time goes to the disk and not to planning.
-    return [
-        *arguments,
-        "-M",
-        "prepared",
-        "-b",
-        "tpcb-like" if workload.name == "tpcb" else "select-only",
-    ]
+    return [*arguments, "-M", "prepared", "-b", "tpcb-like" if workload.name == "tpcb" else "select-only"]
 
 
 def _tail(path: Path) -> str:

@@ -69,6 +69,5 @@ def unprivileged_account() -> ServerAccount:
             if entry.pw_uid != 0:
                 return ServerAccount(uid=entry.pw_uid, gid=entry.pw_gid)
     raise UsageError(
-        "servers do not run as root, and this system has no user 'nobody'",
-        "Run the command as another user.",
+        "servers do not run as root, and this system has no user 'nobody'", "Run the command as another user."
     )

@@ -5,9 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 
-def run_client(
-    command: Sequence[str], line: Callable[[str], None], *, folder: Path | None = None
-) -> tuple[int, str]:
+def run_client(command: Sequence[str], line: Callable[[str], None], *, folder: Path | None = None) -> tuple[int, str]:
     """
     Run a registry client to its end, and return its exit status and all that it printed.
 

@@ -27,9 +27,7 @@ class AwsDouble(KeptServer):
     kind = "aws"
     title = "the AWS double"
 
-    def __init__(
-        self, *, store: ServerStore | None = None, also_remove: tuple[Path, ...] = ()
-    ) -> None:
+    def __init__(self, *, store: ServerStore | None = None, also_remove: tuple[Path, ...] = ()) -> None:
         """
         Find moto, which is downloaded if it is not there; nothing is started yet.
 
@@ -59,9 +57,7 @@ class AwsDouble(KeptServer):
         (self.port,) = free_ports(1)
         program = self._write_program("plimsoll.lab.servers.programs.aws")
         return self._job_of(
-            [str(self._home / PYTHON), "-I", str(program), str(self.port)],
-            first=None,
-            endings=["SIGTERM", "SIGKILL"],
+            [str(self._home / PYTHON), "-I", str(program), str(self.port)], first=None, endings=["SIGTERM", "SIGKILL"]
         )
 
     def _takes_connections(self) -> bool:

@@ -66,10 +66,7 @@ def resolve(package: DebianPackage) -> tuple[DebianFile, ...]:
     )
     if status:
         raise _failure(package, output)
-    found = [
-        DebianFile(unquote(name), unquote(version), int(size))
-        for name, version, size in _FILE.findall(output)
-    ]
+    found = [DebianFile(unquote(name), unquote(version), int(size)) for name, version, size in _FILE.findall(output)]
     wanted = [file for file in found if file.name in package.packages or _LOADED.match(file.name)]
     return tuple(sorted(wanted, key=lambda file: file.name != package.packages[0]))
 
@@ -107,13 +104,7 @@ def bring(package: DebianPackage, part: Path, progress: Progress) -> str:
     status, output = run_client(
         [
             # The account that apt downloads with may not write to our folder.
-            *(
-                _program(package, package.client),
-                "-o",
-                f"APT::Sandbox::User={_own_name()}",
-                "download",
-                "-q",
-            ),
+            *(_program(package, package.client), "-o", f"APT::Sandbox::User={_own_name()}", "download", "-q"),
             *(f"{file.name}={file.version}" for file in wanted),
         ],
         _count(sum(file.size_bytes for file in wanted), progress),
@@ -202,8 +193,7 @@ def _program(package: DebianPackage, name: str) -> str:
     program = shutil.which(name)
     if program is None:
         raise UsageError(
-            f"this machine has no {name}, and {package.title} comes from Debian",
-            "Run the command on Debian or Ubuntu.",
+            f"this machine has no {name}, and {package.title} comes from Debian", "Run the command on Debian or Ubuntu."
         )
     return program
 
@@ -220,6 +210,5 @@ def _failure(package: DebianPackage, output: str) -> SourceError | UsageError:
             "Run 'sudo apt-get update', and try again.",
         )
     return SourceError(
-        f"apt-get could not bring {package.title}: {reasons[0]}",
-        "Run 'sudo apt-get update', and try again.",
+        f"apt-get could not bring {package.title}: {reasons[0]}", "Run 'sudo apt-get update', and try again."
     )

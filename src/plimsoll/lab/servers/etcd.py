@@ -89,10 +89,7 @@ class Etcd(KeptServer):
             **self._settings,
         }
         return self._job_of(
-            [
-                str(self._home / "usr/bin/etcd"),
-                *(f"--{name}={value}" for name, value in settings.items()),
-            ],
+            [str(self._home / "usr/bin/etcd"), *(f"--{name}={value}" for name, value in settings.items())],
             first=None,
             endings=["SIGTERM", "SIGKILL"],
         )

@@ -107,9 +107,7 @@ class Kafka(KeptServer):
             "auto.create.topics.enable": "false",
             **self._settings,
         }
-        properties = self._write(
-            "server.properties", "".join(f"{key}={value}\n" for key, value in settings.items())
-        )
+        properties = self._write("server.properties", "".join(f"{key}={value}\n" for key, value in settings.items()))
         log = self._write("log4j2.properties", _LOG)
         java = [
             *(str(self._java / "bin/java"), f"-Xms{HEAP_MB // 2}m", f"-Xmx{HEAP_MB}m"),

@@ -115,13 +115,7 @@ def _start(argv: list[str], job: dict[str, Any], log: Any) -> "subprocess.Popen[
         # Drop our supplementary groups too: root's would open files that the account may not read.
         as_user = {"user": job["uid"], "group": job["gid"], "extra_groups": []}
     return subprocess.Popen(  # noqa: S603 - the commands are the owner's own
-        argv,
-        env=job["environment"],
-        cwd=job["directory"],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        **as_user,
+        argv, env=job["environment"], cwd=job["directory"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, **as_user
     )
 
 

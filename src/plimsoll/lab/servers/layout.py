@@ -46,9 +46,7 @@ def _unpack(archive: Path, home: Path) -> None:
                 # The upper half of the attributes is the mode of Unix (APPNOTE.TXT, 4.4.15).
                 target.chmod(0o755 if (member.external_attr >> 16) & 0o100 else 0o644)
     except zipfile.BadZipFile as error:
-        raise SourceError(
-            f"'{archive.name}' is not a zip archive", "Delete it from ~/.m2, and try again."
-        ) from error
+        raise SourceError(f"'{archive.name}' is not a zip archive", "Delete it from ~/.m2, and try again.") from error
 
 
 def _add_module(package: MavenPackage, module: ServerModule, jars: Path, home: Path) -> None:

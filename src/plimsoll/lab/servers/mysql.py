@@ -75,10 +75,7 @@ class MariaDb(KeptServer):
     def version(self) -> str:
         """Return the server's version, for example `10.11.19-MariaDB`; it need not run."""
         output = subprocess.run(  # noqa: S603 - the server's own program
-            [str(self.server), "--no-defaults", "--version"],
-            capture_output=True,
-            text=True,
-            check=False,
+            [str(self.server), "--no-defaults", "--version"], capture_output=True, text=True, check=False
         ).stdout.split()
         # "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)"
         return output[output.index("Ver") + 1] if "Ver" in output[:-1] else "unknown"
@@ -129,9 +126,7 @@ class MariaDb(KeptServer):
         )
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
-            raise SourceError(
-                f"MariaDB refused a statement: {last}", "Check the free space of this disk."
-            )
+            raise SourceError(f"MariaDB refused a statement: {last}", "Check the free space of this disk.")
         return done.stdout
 
     def _reason(self, log: str) -> str:

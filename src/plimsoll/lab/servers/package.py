@@ -151,9 +151,7 @@ OPENSEARCH = MavenPackage(
             ),
         ),
         ServerModule(
-            "analysis-common",
-            "org.opensearch.analysis.common.CommonAnalysisPlugin",
-            ("analysis-common-2.19.6.jar",),
+            "analysis-common", "org.opensearch.analysis.common.CommonAnalysisPlugin", ("analysis-common-2.19.6.jar",)
         ),
     ),
 )
@@ -172,9 +170,7 @@ S3 = MavenPackage(
     artifacts=("org.gaul:s3proxy:4.1.0:jar:jar-with-dependencies",),
     is_alone=True,
 )
-SFTP = PipPackage(
-    name="sftp", title="SFTP server (asyncssh)", version="2.24.1", size_bytes=5_461_068
-)
+SFTP = PipPackage(name="sftp", title="SFTP server (asyncssh)", version="2.24.1", size_bytes=5_461_068)
 # The services that are read need no extra of moto; Flask serves it.
 AWS = PipPackage(name="aws", title="AWS double (moto)", version="5.2.5", size_bytes=31_531_451)
 
@@ -190,9 +186,7 @@ ETCD = DebianPackage(name="etcd", title="etcd", packages=("etcd-server",))
 PGPOOL = DebianPackage(name="pgpool", title="Pgpool-II", packages=("pgpool2",))
 PGBOUNCER = DebianPackage(name="pgbouncer", title="PgBouncer", packages=("pgbouncer",))
 # From Debian too: on the Python Package Index its client of etcd is not a wheel.
-PATRONI = DebianPackage(
-    name="patroni", title="Patroni", packages=("patroni", "python3-etcd", "python3-psycopg2")
-)
+PATRONI = DebianPackage(name="patroni", title="Patroni", packages=("patroni", "python3-etcd", "python3-psycopg2"))
 
 Package = MavenPackage | PipPackage | DebianPackage
 

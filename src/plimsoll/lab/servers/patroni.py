@@ -29,15 +29,7 @@ from plimsoll.lab.servers.package import PATRONI
 from plimsoll.lab.servers.pip import SYSTEM_PYTHON
 from plimsoll.lab.servers.postgres import installed_binaries, reachable_binaries, wheel_binaries
 from plimsoll.lab.servers.processes import kill_below
-from plimsoll.lab.servers.server import (
-    ANSWER_S,
-    HOST,
-    KeptServer,
-    answers,
-    free_ports,
-    keep_ports,
-    version_of,
-)
+from plimsoll.lab.servers.server import ANSWER_S, HOST, KeptServer, answers, free_ports, keep_ports, version_of
 from plimsoll.lab.servers.store import ServerStore, default_store
 
 USER = "postgres"
@@ -149,9 +141,7 @@ class PatroniNode(KeptServer):
         while self._kept_ports:
             self._kept_ports.pop().close()
         setup = self._setup
-        binaries = reachable_binaries(
-            setup.binaries, self.account, self._directory, is_wheel=setup.is_wheel
-        )
+        binaries = reachable_binaries(setup.binaries, self.account, self._directory, is_wheel=setup.is_wheel)
         configuration = self._write("patroni.yml", json.dumps(self._configuration(binaries)))
         job = self._job_of(
             [str(SYSTEM_PYTHON), str(setup.home / "usr/bin/patroni"), str(configuration)],
@@ -173,15 +163,9 @@ class PatroniNode(KeptServer):
         return {
             "scope": "lab",
             "name": self.name,
-            "restapi": {
-                "listen": f"{HOST}:{self.rest_port}",
-                "connect_address": f"{HOST}:{self.rest_port}",
-            },
+            "restapi": {"listen": f"{HOST}:{self.rest_port}", "connect_address": f"{HOST}:{self.rest_port}"},
             # As a proxy: Patroni would otherwise ask etcd for its own address, and go past the link.
-            "etcd3": {
-                "hosts": [f"{HOST}:{self._setup.etcd_ports[self.name]}"],
-                "use_proxies": True,
-            },
+            "etcd3": {"hosts": [f"{HOST}:{self._setup.etcd_ports[self.name]}"], "use_proxies": True},
             "bootstrap": {
                 "dcs": {
                     "ttl": self._setup.leader_ttl_s,
@@ -240,8 +224,7 @@ class PatroniCluster:
         store = store or default_store()
         if not SYSTEM_PYTHON.exists():
             raise UsageError(
-                f"there is no '{SYSTEM_PYTHON}', which Debian's Patroni needs",
-                "Run 'sudo apt-get install -y python3'.",
+                f"there is no '{SYSTEM_PYTHON}', which Debian's Patroni needs", "Run 'sudo apt-get install -y python3'."
             )
         self.etcd = Etcd(store=store)
         self._home = store.get(PATRONI)

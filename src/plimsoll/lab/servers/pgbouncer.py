@@ -85,8 +85,7 @@ class PgBouncer(KeptServer):
         }
         lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
         configuration = self._write(
-            "pgbouncer.ini",
-            f"[databases]\n* = host={HOST} port={self._behind}\n[pgbouncer]\n{lines}",
+            "pgbouncer.ini", f"[databases]\n* = host={HOST} port={self._behind}\n[pgbouncer]\n{lines}"
         )
         job = self._job_of([str(self._home / "usr/sbin/pgbouncer"), str(configuration)], first=None)
         job["environment"]["LD_LIBRARY_PATH"] = library_path(self._home)

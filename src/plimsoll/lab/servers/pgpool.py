@@ -88,9 +88,7 @@ class Pgpool(KeptServer):
             **self._backends(),
             **self._settings,
         }
-        configuration = self._write(
-            "pgpool.conf", "".join(f"{name} = '{value}'\n" for name, value in settings.items())
-        )
+        configuration = self._write("pgpool.conf", "".join(f"{name} = '{value}'\n" for name, value in settings.items()))
         self._write("pool_passwd", f"{self._user}:TEXT{self._password}\n")
         rules = self._write("pool_hba.conf", f"host all all {HOST}/32 scram-sha-256\n")
         job = self._job_of(

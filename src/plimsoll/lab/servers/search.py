@@ -117,9 +117,7 @@ class SearchServer(KeptServer):
         jvm = _JVM.format(heap=HEAP_MB, temporary=folders["temporary"])
         self._write("config/jvm.options", jvm)
         self._write("config/log4j2.properties", _LOG)
-        job = self._job_of(
-            [str(self._home / "bin" / name)], first=None, endings=["SIGTERM", "SIGKILL"]
-        )
+        job = self._job_of([str(self._home / "bin" / name)], first=None, endings=["SIGTERM", "SIGKILL"])
         job["environment"] |= {
             f"{self.variable}_JAVA_HOME": str(self._java),
             f"{self.variable}_PATH_CONF": str(folders["config"]),

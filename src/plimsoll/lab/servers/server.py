@@ -106,9 +106,7 @@ def _log_of(directory: Path) -> Path:
     logs = default_store().folder / "logs"
     # Another process may remove the same ones.
     with contextlib.suppress(OSError):
-        for old in sorted(logs.glob("*.log"), key=lambda log: log.stat().st_mtime)[
-            : 1 - _LOGS_KEPT
-        ]:
+        for old in sorted(logs.glob("*.log"), key=lambda log: log.stat().st_mtime)[: 1 - _LOGS_KEPT]:
             old.unlink()
     return logs / f"{directory.name.removeprefix('plimsoll-')}.log"
 
@@ -204,9 +202,7 @@ class KeptServer(ABC):
     def _takes_connections(self) -> bool:
         """Return whether it accepts connections now."""
 
-    def _job_of(
-        self, server: list[str], *, first: list[str] | None, **more: object
-    ) -> dict[str, Any]:
+    def _job_of(self, server: list[str], *, first: list[str] | None, **more: object) -> dict[str, Any]:
         """
         Return the keeper's job.
 

@@ -89,10 +89,7 @@ class SftpServer(KeptServer):
             self._write("client_key.pub", f"{self._public_key.strip()}\n")
         data = self._own_folder(self._given_data, "data")
         return self._job_of(
-            [
-                *(str(self._home / PYTHON), "-I", str(program)),
-                *(USER, str(self.port), str(data)),
-            ],
+            [*(str(self._home / PYTHON), "-I", str(program)), *(USER, str(self.port), str(data))],
             first=None,
             endings=["SIGTERM", "SIGKILL"],
         )

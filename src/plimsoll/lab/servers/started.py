@@ -71,11 +71,7 @@ _RESTART_S = 60.0
 
 
 def start(
-    names: Sequence[str],
-    stack: ExitStack,
-    started: Callable[[StartedServer], None],
-    *,
-    restart: bool = False,
+    names: Sequence[str], stack: ExitStack, started: Callable[[StartedServer], None], *, restart: bool = False
 ) -> None:
     """
     Start servers one after the other; each runs until the stack closes.
@@ -103,9 +99,7 @@ def start(
         started(StartedServer(name=name, version=server.version, address=address, notes=notes))
 
 
-def _pooler(
-    name: str, databases: list[Postgres | PatroniCluster], stack: ExitStack
-) -> Pgpool | PgBouncer:
+def _pooler(name: str, databases: list[Postgres | PatroniCluster], stack: ExitStack) -> Pgpool | PgBouncer:
     if not databases:
         databases.append(stack.enter_context(Postgres()))
     behind = databases[-1]
@@ -131,7 +125,6 @@ def _notes(server: AnyServer) -> tuple[str, ...]:
             return (f"key of clients: {server.private_key}", f"host key: {server.host_key}")
         case PatroniCluster():
             return tuple(
-                f"{node.name}: {node.address}, Patroni at {node.rest_address}"
-                for node in server.nodes.values()
+                f"{node.name}: {node.address}, Patroni at {node.rest_address}" for node in server.nodes.values()
             )
     return ()

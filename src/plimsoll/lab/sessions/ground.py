@@ -28,9 +28,7 @@ _THROUGHOUT = 0.9
 _TOUCHED_MIN = 0.5
 
 
-def compare_with_truth(
-    diagnosis: Diagnosis, truth: Truth, chain: Sequence[Stage], *, clock: float
-) -> GroundTruth:
+def compare_with_truth(diagnosis: Diagnosis, truth: Truth, chain: Sequence[Stage], *, clock: float) -> GroundTruth:
     """
     Return what the diagnosis found for each limit at which the gate throttled requests.
 

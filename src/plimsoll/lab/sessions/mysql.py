@@ -35,9 +35,7 @@ class MySqlPlan(RunPlan, frozen=True, kw_only=True):
     load: MySqlLoad
 
 
-def run_mysql(
-    plan: MySqlPlan, facts: Catalog, *, report_progress: ReportProgress, print_line: PrintLine
-) -> Outcome:
+def run_mysql(plan: MySqlPlan, facts: Catalog, *, report_progress: ReportProgress, print_line: PrintLine) -> Outcome:
     """
     Run MariaDB behind a gate, and clear up.
 
@@ -52,9 +50,7 @@ def run_mysql(
         SourceError: the server, the gate or the clients did not start or ended early.
         DataError: the run was too short for one emulated minute.
     """
-    return run_behind_gate(
-        plan, _MariaDbParts(plan), facts, report_progress=report_progress, print_line=print_line
-    )
+    return run_behind_gate(plan, _MariaDbParts(plan), facts, report_progress=report_progress, print_line=print_line)
 
 
 class _MariaDbParts:
@@ -70,9 +66,7 @@ class _MariaDbParts:
         return with_page_cache(self._plan.setup, cache_bytes=cache_bytes)
 
     def loader(self, data: Path, also_remove: tuple[Path, ...]) -> MariaDb:
-        server = MariaDb(
-            LOADING, data_directory=data, binaries=self._plan.binaries, also_remove=also_remove
-        )
+        server = MariaDb(LOADING, data_directory=data, binaries=self._plan.binaries, also_remove=also_remove)
         server.program("sysbench")
         return server
 

@@ -81,11 +81,7 @@ def run_lab(
         DataError: the run was too short for one emulated minute.
     """
     return run_behind_gate(
-        plan,
-        _PostgresParts(plan, watch),
-        facts,
-        report_progress=report_progress,
-        print_line=print_line,
+        plan, _PostgresParts(plan, watch), facts, report_progress=report_progress, print_line=print_line
     )
 
 
@@ -103,9 +99,7 @@ class _PostgresParts:
         return sized_setup(plan.setup, plan.workload, cache_bytes=cache_bytes)
 
     def loader(self, data: Path, also_remove: tuple[Path, ...]) -> Postgres:
-        return Postgres(
-            LOADING, binaries=self._plan.binaries, data_directory=data, also_remove=also_remove
-        )
+        return Postgres(LOADING, binaries=self._plan.binaries, data_directory=data, also_remove=also_remove)
 
     def make_tables(self, loader: Postgres, folder: Path, print_line: PrintLine) -> None:
         self._has_statements = _make_tables(loader, self._plan, folder, print_line)
@@ -118,11 +112,7 @@ class _PostgresParts:
     def clients(self, server: Postgres, folder: Path) -> Clients:
         plan = self._plan
         return Clients(
-            plan.workload,
-            server,
-            duration_s=plan.duration_s,
-            folder=folder,
-            document_count=plan.dataset.document_count,
+            plan.workload, server, duration_s=plan.duration_s, folder=folder, document_count=plan.dataset.document_count
         )
 
     def watch(self, server: Postgres) -> Callable[[], Observation | None]:
@@ -138,9 +128,7 @@ def _make_tables(loader: Postgres, plan: PostgresPlan, folder: Path, print_line:
         "pgbench": f"pgbench's tables at scale {dataset.scale:,}",
     }[dataset.kind]
     size = dataset.size_bytes
-    print_line(
-        f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet"
-    )
+    print_line(f"making {what}, about {format_bytes(size)}, in PostgreSQL {loader.version}; no limit yet")
     check_space(folder, size)
     with loader:
         fill(loader, dataset)

@@ -125,12 +125,7 @@ class EngineParts(Protocol[Server]):
 
 
 def run_behind_gate(
-    plan: RunPlan,
-    parts: EngineParts[Server],
-    facts: Catalog,
-    *,
-    report_progress: ReportProgress,
-    print_line: PrintLine,
+    plan: RunPlan, parts: EngineParts[Server], facts: Catalog, *, report_progress: ReportProgress, print_line: PrintLine
 ) -> Outcome:
     """
     Run a server and its clients behind a gate, and clear up.
@@ -160,9 +155,7 @@ def run_behind_gate(
         (folder / "disk").mkdir(mode=0o711)
         loader.account.own(folder / "disk")
         parts.make_tables(loader, folder, print_line)
-        gate = stack.enter_context(
-            Gate(setup, folder / "disk", folder / "mount", facts=facts, also_remove=also_remove)
-        )
+        gate = stack.enter_context(Gate(setup, folder / "disk", folder / "mount", facts=facts, also_remove=also_remove))
         if plan.group is not None:
             stack.enter_context(plan.group)
         server = parts.server(loader, folder / "mount" / "data")

@@ -38,18 +38,14 @@ def _bought(db_class: str, kind: str, size_gib: float, iops: float | None = None
 
 
 def _throughput(phase: Phase, kib_per_s: float, remark: str) -> Figure:
-    return Figure(
-        name="throughput", phase=phase, unit="bytes/s", published=kib_per_s * KIB, remark=remark
-    )
+    return Figure(name="throughput", phase=phase, unit="bytes/s", published=kib_per_s * KIB, remark=remark)
 
 
 _AT_UNIT = (
     "What looked like a throughput that depends on class and volume size is {ops} operations of 256 KiB "
     "each, the unit by which gp2 charges; that is {kib:,} KB/s, and the scans came near it."
 )
-_INSTANCE = (
-    "The instance's 56.25 MB/s (57,600 KB/s) bind, {when}; this limit has not changed since."
-)
+_INSTANCE = "The instance's 56.25 MB/s (57,600 KB/s) bind, {when}; this limit has not changed since."
 _RETIRED = (
     "They came near the class's 250 MB/s, which they write as 256,000 KB/s, from 64 KB on. The documentation "
     "of that time (December 2017 to February 2018) counted I/O above 32 KB as several operations, which would "
@@ -76,13 +72,7 @@ CASES = (
                 "are merged into operations of up to 256 KiB; scattered ones are bound by operations up to "
                 "244 KiB.",
             ),
-            Figure(
-                name="throughput",
-                phase=Phase.FIXED,
-                unit="bytes/s",
-                published=250e6,
-                remark=_RETIRED,
-            ),
+            Figure(name="throughput", phase=Phase.FIXED, unit="bytes/s", published=250e6, remark=_RETIRED),
         ),
     ),
     SweepCase(
@@ -104,8 +94,7 @@ CASES = (
             _throughput(
                 Phase.BASELINE,
                 24_537,
-                _unit_remark(100)
-                + " Three per GiB would be 90, but no gp2 volume has fewer than 100.",
+                _unit_remark(100) + " Three per GiB would be 90, but no gp2 volume has fewer than 100.",
             ),
             _throughput(Phase.BURST, 54_872, _INSTANCE.format(when="while credits last")),
             Figure(
@@ -131,11 +120,7 @@ CASES = (
         name="m4.large-gp2-100",
         instance=_bought("db.m4.large", "gp2", 100),
         figures=(
-            _throughput(
-                Phase.BASELINE,
-                54_500,
-                _INSTANCE.format(when="before 300 operations of 256 KiB could"),
-            ),
+            _throughput(Phase.BASELINE, 54_500, _INSTANCE.format(when="before 300 operations of 256 KiB could")),
             _throughput(Phase.BURST, 54_500, _INSTANCE.format(when="burst or not")),
         ),
     ),

@@ -31,15 +31,7 @@ from plimsoll.lab.sweep.plan import ShowProgress, SweepPlan
 from plimsoll.lab.sweep.postgres import fit_to_server, measure
 from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer
 from plimsoll.model.ceiling import Family, Phase
-from plimsoll.model.sweep import (
-    Estimate,
-    KnownNumber,
-    PhaseFit,
-    PublishedNumber,
-    Sweep,
-    SweepFit,
-    SweepPoint,
-)
+from plimsoll.model.sweep import Estimate, KnownNumber, PhaseFit, PublishedNumber, Sweep, SweepFit, SweepPoint
 from plimsoll.units import MIB, format_bytes, kib
 
 BUFFERS_BYTES = 128 * MIB
@@ -126,15 +118,8 @@ def run_cases(
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         # The server's account must reach its data, which is closed to everyone else.
         folder.chmod(0o711)
-        loader = Postgres(
-            LOADING,
-            binaries=binaries,
-            data_directory=folder / "disk" / "data",
-            also_remove=(folder,),
-        )
-        lab = _Lab(
-            loader=loader, folder=folder, buffers_bytes=buffers_bytes, show_progress=show_progress
-        )
+        loader = Postgres(LOADING, binaries=binaries, data_directory=folder / "disk" / "data", also_remove=(folder,))
+        lab = _Lab(loader=loader, folder=folder, buffers_bytes=buffers_bytes, show_progress=show_progress)
         lab.make_table()
         return [lab.run_case(case, plan, facts) for case in cases]
 
@@ -159,9 +144,7 @@ _HELD_RATIO = 0.8
 class _Lab:
     """Keep one table on the disk, and mount a gate over it for each configuration."""
 
-    def __init__(
-        self, *, loader: Postgres, folder: Path, buffers_bytes: int, show_progress: ShowProgress
-    ) -> None:
+    def __init__(self, *, loader: Postgres, folder: Path, buffers_bytes: int, show_progress: ShowProgress) -> None:
         self._loader, self._folder, self._show_progress = loader, folder, show_progress
         self._buffers_bytes = buffers_bytes
         self._table_bytes = _TABLE_RATIO * buffers_bytes
@@ -202,9 +185,7 @@ class _Lab:
         chain = stages_of(setup, facts)
         title = f"{case.instance.db_class} with {storage_of(case.instance)}"
         mount = self._folder / f"mount-{case.name}"
-        with Gate(
-            setup, self._folder / "disk", mount, facts=facts, also_remove=(self._folder,)
-        ) as gate:
+        with Gate(setup, self._folder / "disk", mount, facts=facts, also_remove=(self._folder,)) as gate:
             settings = {"shared_buffers": f"{self._buffers_bytes // MIB}MB", **_SERVING}
             with self._loader.relocated(mount / "data", settings) as postgres:
                 sweep = self._sweep(postgres, gate, chain, plan, title)
@@ -217,9 +198,7 @@ class _Lab:
             is_void=truth.is_void,
         )
 
-    def _sweep(
-        self, postgres: Postgres, gate: Gate, chain: Sequence[Stage], plan: SweepPlan, title: str
-    ) -> Sweep:
+    def _sweep(self, postgres: Postgres, gate: Gate, chain: Sequence[Stage], plan: SweepPlan, title: str) -> Sweep:
         server = SweepServer(postgres.dsn, lambda text: text)
         about = server.facts()
         table = replace(server.existing_table(about, _TABLE), is_own=True)

@@ -79,15 +79,11 @@ def _check_place(place: Path) -> None:
         raise UsageError(f"'{place}' does not exist", "Name a folder of the disk, or a large file.")
     if not (place.is_file() or place.is_dir()):
         raise UsageError(
-            f"'{place}' is neither a file nor a folder",
-            "Name a folder of the disk, or a large file on it.",
+            f"'{place}' is neither a file nor a folder", "Name a folder of the disk, or a large file on it."
         )
     kind = _file_system(place)
     if kind in _IN_MEMORY:
-        raise UsageError(
-            f"'{place}' is in memory ({kind}), not on a disk",
-            "Name a folder on the disk to measure.",
-        )
+        raise UsageError(f"'{place}' is in memory ({kind}), not on a disk", "Name a folder on the disk to measure.")
 
 
 def _existing_file(path: Path) -> SweepFile:
@@ -152,9 +148,7 @@ def _readable_bytes(path: Path, device: int) -> int:
 
 
 @contextmanager
-def _temporary_file(
-    folder: Path, size_bytes: int, show_progress: ShowProgress
-) -> Iterator[SweepFile]:
+def _temporary_file(folder: Path, size_bytes: int, show_progress: ShowProgress) -> Iterator[SweepFile]:
     free = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
     # Room for the file, and as much again for other programs that write there.
     if free < 2 * size_bytes:

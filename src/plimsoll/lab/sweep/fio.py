@@ -15,14 +15,7 @@ from pathlib import Path
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.sweep.file import OWN_BYTES, SweepFile, file_at
-from plimsoll.lab.sweep.plan import (
-    ByteBudget,
-    ShowProgress,
-    Step,
-    SweepPlan,
-    check_plan,
-    point_line,
-)
+from plimsoll.lab.sweep.plan import ByteBudget, ShowProgress, Step, SweepPlan, check_plan, point_line
 from plimsoll.lab.sweep.rates import PARTS_MIN, error_of_mean, steady_from
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.sweep import Direction, Pattern, Sweep, SweepPoint
@@ -80,12 +73,7 @@ def sweep_path(
     fio = find_fio()
     with ExitStack() as stack:
         file = stack.enter_context(
-            file_at(
-                place,
-                allow_writes=allow_writes,
-                temporary_bytes=temporary_bytes,
-                show_progress=show_progress,
-            )
+            file_at(place, allow_writes=allow_writes, temporary_bytes=temporary_bytes, show_progress=show_progress)
         )
         _check_size(file, plan)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plimsoll-fio-")))
@@ -118,8 +106,7 @@ def find_fio() -> str:
     if found is None:
         raise UsageError(
             "fio is not installed, but a sweep of a path needs it",
-            "Install the package 'fio' (apt-get install fio, dnf install fio), or sweep a database with "
-            "--dsn.",
+            "Install the package 'fio' (apt-get install fio, dnf install fio), or sweep a database with --dsn.",
         )
     return found
 
@@ -142,10 +129,7 @@ class _Runner:
         log.unlink(missing_ok=True)
         with output.open("w") as out, errors.open("w") as err:
             command = ChildCommand(
-                [
-                    *_arguments(self._fio, self._file, step, bytes_max),
-                    f"--write_bw_log={self._folder / _LOG}",
-                ],
+                [*_arguments(self._fio, self._file, step, bytes_max), f"--write_bw_log={self._folder / _LOG}"],
                 output=out,
                 errors=err,
             )
@@ -164,9 +148,7 @@ class _Runner:
                 command.stop()
         if status:
             raise _failure(errors.read_text() + output.read_text(), step)
-        return point_of(
-            output.read_text(), step, log.read_text() if log.exists() else "", self._phase
-        )
+        return point_of(output.read_text(), step, log.read_text() if log.exists() else "", self._phase)
 
 
 def _ramp_s(step: Step) -> float:
@@ -247,14 +229,9 @@ def point_of(text: str, step: Step, log: str, phase: Phase = Phase.FIXED) -> Swe
         latency_s = side["lat_ns"]["mean"] / 1e9
         busy = (job["usr_cpu"] + job["sys_cpu"]) / 100
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise SourceError(
-            "fio's output is not that of version 3 or newer", "Install a current fio."
-        ) from error
+        raise SourceError("fio's output is not that of version 3 or newer", "Install a current fio.") from error
     if length_s <= 0 or moved <= 0:
-        raise SourceError(
-            f"fio completed no request in {step.name}",
-            "Measure for longer, or with more --max-bytes.",
-        )
+        raise SourceError(f"fio completed no request in {step.name}", "Measure for longer, or with more --max-bytes.")
     parts = parts_of(log, step)
     parts = parts[steady_from([rate for _, rate in parts]) :]
     bytes_per_s = moved / length_s
@@ -305,9 +282,7 @@ def _notes(file: SweepFile) -> tuple[str, ...]:
         "The storage's credits were neither known nor set: the results depend on how many were left.",
     ]
     if not file.is_own:
-        notes.append(
-            "An existing file was read; parts of it may have come from caches below the file system."
-        )
+        notes.append("An existing file was read; parts of it may have come from caches below the file system.")
     return tuple(notes)
 
 

@@ -114,9 +114,7 @@ def check_plan(plan: SweepPlan) -> None:
         UsageError: the first problem of the plan.
     """
     if not plan.sizes_bytes:
-        raise UsageError(
-            "no I/O size was given", "Give sizes, for example --sizes 8KiB,64KiB,1MiB."
-        )
+        raise UsageError("no I/O size was given", "Give sizes, for example --sizes 8KiB,64KiB,1MiB.")
     for size in plan.sizes_bytes:
         if size < 512 or size % 512 or size > SIZE_MAX_BYTES:
             raise UsageError(
@@ -129,9 +127,7 @@ def check_plan(plan: SweepPlan) -> None:
             f"Give 2 to {DEPTH_MAX}: a single request never waits, and a limit only shows in waiting.",
         )
     if not 1 <= plan.for_each_s <= 3600:
-        raise UsageError(
-            f"{plan.for_each_s:g} s for each size are not possible", "Give 1s up to 1h."
-        )
+        raise UsageError(f"{plan.for_each_s:g} s for each size are not possible", "Give 1s up to 1h.")
     steps = plan.steps()
     least = sum(REQUESTS_MIN * step.size_bytes for step in steps)
     if plan.max_bytes < least:

@@ -11,14 +11,7 @@ from contextlib import ExitStack
 from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import (
-    ByteBudget,
-    ShowProgress,
-    Step,
-    SweepPlan,
-    check_plan,
-    point_line,
-)
+from plimsoll.lab.sweep.plan import ByteBudget, ShowProgress, Step, SweepPlan, check_plan, point_line
 from plimsoll.lab.sweep.server import VERSION_COUNTS, SweepServer, SweepServerFacts, SweepTable
 from plimsoll.lab.sweep.streams import Streams
 from plimsoll.model.ceiling import Phase
@@ -77,15 +70,12 @@ def sweep_database(
         if allow_writes:
             if table is not None:
                 raise UsageError(
-                    "--allow-writes creates a table, but --table names an existing one",
-                    "Leave one of them out.",
+                    "--allow-writes creates a table, but --table names an existing one", "Leave one of them out."
                 )
             source = stack.enter_context(server.scratch_table(facts, show_progress))
         else:
             source = server.existing_table(facts, table)
-        points, alone = measure(
-            server, facts, source, plan, show_progress=show_progress, phase=phase
-        )
+        points, alone = measure(server, facts, source, plan, show_progress=show_progress, phase=phase)
     return Sweep(
         subject=place,
         method=f"PostgreSQL {facts.version} reading {source.name}, {format_bytes(source.size_bytes)}, in "
@@ -154,9 +144,7 @@ def _with_sessions(step: Step) -> Step:
     return replace(step, depth=min(step.depth, enough))
 
 
-def fit_to_server(
-    plan: SweepPlan, facts: SweepServerFacts, *, has_prewarm: bool
-) -> tuple[SweepPlan, tuple[str, ...]]:
+def fit_to_server(plan: SweepPlan, facts: SweepServerFacts, *, has_prewarm: bool) -> tuple[SweepPlan, tuple[str, ...]]:
     """
     Return the plan as far as the server can execute it, and notes about the rest.
 

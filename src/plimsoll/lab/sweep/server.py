@@ -175,9 +175,7 @@ class SweepServer:
 
     def evicting(self, connection: "Session[dict[str, Any]]") -> str:
         """Return the function that evicts our table from the buffers; empty if only a superuser may."""
-        row = connection.execute(
-            sql.FUNCTION.encode(), ["pg_buffercache_evict_relation"]
-        ).fetchone()
+        row = connection.execute(sql.FUNCTION.encode(), ["pg_buffercache_evict_relation"]).fetchone()
         return row["name"] if row else ""
 
     def existing_table(self, facts: SweepServerFacts, named: str | None) -> SweepTable:
@@ -206,9 +204,7 @@ class SweepServer:
         return SweepTable(name=row["name"], size_bytes=int(row["size_bytes"]))
 
     @contextmanager
-    def scratch_table(
-        self, facts: SweepServerFacts, show_progress: ShowProgress
-    ) -> Iterator[SweepTable]:
+    def scratch_table(self, facts: SweepServerFacts, show_progress: ShowProgress) -> Iterator[SweepTable]:
         """
         Create a table with one row in each block, and drop it at the end.
 
@@ -239,10 +235,7 @@ class SweepServer:
                 raise self.error_from(error, "unable to make a table") from None
             finally:
                 # A new session: the old one may be in the middle of an interrupted statement.
-                with (
-                    suppress(psycopg.Error, PlimsollError),
-                    self.connect(is_read_only=False) as last,
-                ):
+                with suppress(psycopg.Error, PlimsollError), self.connect(is_read_only=False) as last:
                     keep_event_triggers_out(last)
                     last.execute(sql.dropped(name).encode())
 
@@ -254,11 +247,7 @@ def scratch_bytes(facts: SweepServerFacts) -> int:
 
 
 def _fill(
-    connection: "Session[dict[str, Any]]",
-    name: str,
-    blocks: int,
-    facts: SweepServerFacts,
-    show_progress: ShowProgress,
+    connection: "Session[dict[str, Any]]", name: str, blocks: int, facts: SweepServerFacts, show_progress: ShowProgress
 ) -> None:
     import psycopg
 

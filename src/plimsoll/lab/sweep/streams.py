@@ -153,8 +153,7 @@ class _Stream:
             begins.append(self._part.first + self._place * self._blocks)
             self._place = (self._place + self._stride) % self._slots
         row = self.connection.execute(
-            sql.scattered(self._prewarm).encode(),
-            [self._table.name, self._blocks - 1, begins],
+            sql.scattered(self._prewarm).encode(), [self._table.name, self._blocks - 1, begins]
         ).fetchone()
         return int(row["blocks"]) if row else 0
 
@@ -177,9 +176,7 @@ class _Stream:
 class Streams:
     """Keep as many sessions as a sweep needs at most; each step uses some of them."""
 
-    def __init__(
-        self, server: SweepServer, facts: SweepServerFacts, table: SweepTable, count: int
-    ) -> None:
+    def __init__(self, server: SweepServer, facts: SweepServerFacts, table: SweepTable, count: int) -> None:
         """
         Connect all sessions, and one to observe them.
 
@@ -204,9 +201,7 @@ class Streams:
             connection.close()
         self._sessions = []
 
-    def measure(
-        self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
-    ) -> SweepPoint:
+    def measure(self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]) -> SweepPoint:
         """
         Measure one point; `at_start` is called when all is prepared and nothing has been read.
 
@@ -220,9 +215,7 @@ class Streams:
         except psycopg.Error as error:
             raise self._server.error_from(error, f"unable to read {self._table.name}") from None
 
-    def _measured(
-        self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]
-    ) -> SweepPoint:
+    def _measured(self, step: Step, bytes_max: int, phase: Phase, at_start: Callable[[], None]) -> SweepPoint:
         block_count = self._table.size_bytes // self._facts.block_bytes
         parts = parts_of(block_count, step.depth)
         streams = [
@@ -263,8 +256,7 @@ class _StreamRun:
         self._streams, self._step, self._bytes_max = streams, step, bytes_max
         self._is_over = threading.Event()
         self._threads = [
-            threading.Thread(target=stream.run, args=(self._is_over.is_set,), daemon=True)
-            for stream in streams
+            threading.Thread(target=stream.run, args=(self._is_over.is_set,), daemon=True) for stream in streams
         ]
         self._waiting: list[int] = []
         self._computing: list[int] = []
@@ -351,9 +343,7 @@ class _StreamRun:
         )
 
 
-def within(
-    pieces: Sequence[Piece], first_s: float, last_s: float, amount: Callable[[Piece], float]
-) -> float:
+def within(pieces: Sequence[Piece], first_s: float, last_s: float, amount: Callable[[Piece], float]) -> float:
     """Return what was read within a time; a statement that crosses its edge counts by its share."""
     total = 0.0
     for piece in pieces:

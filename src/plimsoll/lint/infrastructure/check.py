@@ -38,9 +38,7 @@ RULES: tuple[LintRule, ...] = tuple(entry.rule for entry in _ENTRIES)
 
 
 def check_databases(
-    databases: tuple[DeclaredDatabase, ...],
-    catalog: Catalog,
-    histories: Mapping[str, Snapshot] | None = None,
+    databases: tuple[DeclaredDatabase, ...], catalog: Catalog, histories: Mapping[str, Snapshot] | None = None
 ) -> tuple[tuple[DeclaredFinding, ...], tuple[str, ...]]:
     """
     Return the findings, the most severe first, and notes on what could not be checked.
@@ -69,12 +67,8 @@ def _listed(addresses: list[str]) -> str:
     return f"{first} and {more} more" if more > 0 else first
 
 
-def _findings_of(
-    database: DeclaredDatabase, catalog: Catalog, history: Snapshot | None
-) -> Iterator[DeclaredFinding]:
-    is_new_storage = database.before is None or (
-        database.before.instance.storage != database.after.instance.storage
-    )
+def _findings_of(database: DeclaredDatabase, catalog: Catalog, history: Snapshot | None) -> Iterator[DeclaredFinding]:
+    is_new_storage = database.before is None or (database.before.instance.storage != database.after.instance.storage)
     for entry in _ENTRIES:
         if database.kind not in entry.kinds:
             continue
@@ -83,9 +77,7 @@ def _findings_of(
             if database.before is None
             else _run(entry, database.kind, database.before, catalog, history, is_new_storage=False)
         )
-        for one in _run(
-            entry, database.kind, database.after, catalog, history, is_new_storage=is_new_storage
-        ):
+        for one in _run(entry, database.kind, database.after, catalog, history, is_new_storage=is_new_storage):
             yield replace(
                 one,
                 address=database.address,
@@ -107,23 +99,12 @@ def _run(
     if not state.knows(*entry.needs(state)) or (entry.needs_history and history is None):
         return ()
     return tuple(
-        entry.check(
-            RuleInput(
-                kind=kind,
-                state=state,
-                catalog=catalog,
-                history=history,
-                is_new_storage=is_new_storage,
-            )
-        )
+        entry.check(RuleInput(kind=kind, state=state, catalog=catalog, history=history, is_new_storage=is_new_storage))
     )
 
 
 def _effect(
-    entry: RuleEntry,
-    database: DeclaredDatabase,
-    now: DeclaredFinding,
-    before: tuple[DeclaredFinding, ...],
+    entry: RuleEntry, database: DeclaredDatabase, now: DeclaredFinding, before: tuple[DeclaredFinding, ...]
 ) -> ChangeEffect:
     if not database.has_before:
         return ChangeEffect.UNKNOWN
@@ -138,9 +119,7 @@ def _effect(
     return ChangeEffect.WORSENS if is_worse else ChangeEffect.KEEPS
 
 
-def _notes_of(
-    database: DeclaredDatabase, catalog: Catalog, history: Snapshot | None
-) -> Iterator[str]:
+def _notes_of(database: DeclaredDatabase, catalog: Catalog, history: Snapshot | None) -> Iterator[str]:
     state = database.after
     unchecked: dict[str, list[str]] = {}
     for entry in _ENTRIES:

@@ -4,13 +4,7 @@ from collections.abc import Iterator
 
 from plimsoll.lint.infrastructure.rule import RuleEntry, RuleInput, finding
 from plimsoll.model.cause import Remedy
-from plimsoll.model.infrastructure import (
-    Attribute,
-    DatabaseKind,
-    DeclaredFinding,
-    LintRule,
-    SourcedFact,
-)
+from plimsoll.model.infrastructure import Attribute, DatabaseKind, DeclaredFinding, LintRule, SourcedFact
 from plimsoll.model.instance import engine_family
 
 NO_ENHANCED = LintRule(
@@ -26,14 +20,7 @@ NO_INSIGHTS = LintRule(
 
 _READ_ON = "2026-11-27"
 # Source: RDS User Guide, USER_DatabaseInsights.Engines (2026-11-27).
-_SMALL = (
-    "db.t2.micro",
-    "db.t2.small",
-    "db.t3.micro",
-    "db.t3.small",
-    "db.t4g.micro",
-    "db.t4g.small",
-)
+_SMALL = ("db.t2.micro", "db.t2.small", "db.t3.micro", "db.t3.small", "db.t4g.micro", "db.t4g.small")
 # Source: Aurora User Guide, USER_DatabaseInsights.Engines (2026-11-27).
 _AURORA_MYSQL_LACKS = ("db.t2.", "db.t3.", "db.t4g.micro", "db.t4g.small")
 
@@ -54,9 +41,7 @@ def _enhanced(subject: RuleInput) -> Iterator[DeclaredFinding]:
                 read_on=_READ_ON,
             ),
         ),
-        remedies=(
-            Remedy(text="Set the monitoring interval, for example to 10 seconds, with its role."),
-        ),
+        remedies=(Remedy(text="Set the monitoring interval, for example to 10 seconds, with its role."),),
     )
 
 
@@ -96,10 +81,7 @@ def _offers_insights(subject: RuleInput) -> bool:
 
 MONITORING = (
     RuleEntry(
-        rule=NO_ENHANCED,
-        kinds=tuple(DatabaseKind),
-        needs=lambda _state: (Attribute.MONITORING,),
-        check=_enhanced,
+        rule=NO_ENHANCED, kinds=tuple(DatabaseKind), needs=lambda _state: (Attribute.MONITORING,), check=_enhanced
     ),
     RuleEntry(
         rule=NO_INSIGHTS,

@@ -20,13 +20,7 @@ from plimsoll.lint.infrastructure.rule import (
     sourced,
 )
 from plimsoll.model.cause import Remedy
-from plimsoll.model.infrastructure import (
-    Attribute,
-    DeclaredFinding,
-    DeclaredState,
-    LintRule,
-    SourcedFact,
-)
+from plimsoll.model.infrastructure import Attribute, DeclaredFinding, DeclaredState, LintRule, SourcedFact
 from plimsoll.model.instance import engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.units import MIB, format_bytes_per_s, format_ops_per_s, number
@@ -98,13 +92,7 @@ def _needs_throughput(state: DeclaredState) -> tuple[Attribute, ...]:
     # Only the throughput of gp3 is provisioned.
     if state.knows(Attribute.STORAGE_TYPE) and state.instance.storage.kind != "gp3":
         return ()
-    return (
-        Attribute.STORAGE_TYPE,
-        Attribute.THROUGHPUT,
-        Attribute.DB_CLASS,
-        Attribute.ENGINE,
-        Attribute.STORAGE_SIZE,
-    )
+    return (Attribute.STORAGE_TYPE, Attribute.THROUGHPUT, Attribute.DB_CLASS, Attribute.ENGINE, Attribute.STORAGE_SIZE)
 
 
 def _ops(subject: RuleInput) -> _ProvisionedRate | None:
@@ -169,9 +157,7 @@ def _included(subject: RuleInput) -> tuple[float, float]:
     return (unknown if ops is None else ops, unknown if rate is None else rate)
 
 
-def _beyond(
-    rule: LintRule, rate: _ProvisionedRate | None, subject: RuleInput
-) -> Iterator[DeclaredFinding]:
+def _beyond(rule: LintRule, rate: _ProvisionedRate | None, subject: RuleInput) -> Iterator[DeclaredFinding]:
     if rate is None or rate.provisioned <= ROUNDED_RATIO * rate.most:
         return
     unused = rate.billed_above(rate.most)
@@ -221,20 +207,12 @@ def _larger_class(rate: _ProvisionedRate, subject: RuleInput) -> str | None:
     """Return the smallest class of the same family that lets through what is provisioned; None if none does."""
     assert subject.limits is not None
     catalog, family = subject.catalog, subject.limits.db_class.rpartition(".")[0]
-    sizes = [
-        catalog.instance_limits(name)
-        for name in catalog.classes()
-        if name.rpartition(".")[0] == family
-    ]
-    enough = [
-        one for one in sizes if one.is_offered and (rate.most_of(one) or 0.0) >= rate.provisioned
-    ]
+    sizes = [catalog.instance_limits(name) for name in catalog.classes() if name.rpartition(".")[0] == family]
+    enough = [one for one in sizes if one.is_offered and (rate.most_of(one) or 0.0) >= rate.provisioned]
     return min(enough, key=lambda one: one.vcpu_count or 0).db_class if enough else None
 
 
-def _in_bursts(
-    rule: LintRule, rate: _ProvisionedRate | None, subject: RuleInput
-) -> Iterator[DeclaredFinding]:
+def _in_bursts(rule: LintRule, rate: _ProvisionedRate | None, subject: RuleInput) -> Iterator[DeclaredFinding]:
     if rate is None or rate.provisioned <= ROUNDED_RATIO * rate.baseline:
         return
     # What is above the maximum too is the finding of `_beyond`.
@@ -270,12 +248,7 @@ def _class_facts(rate: _ProvisionedRate, subject: RuleInput) -> tuple[SourcedFac
 
 
 PROVISIONED = (
-    RuleEntry(
-        rule=IOPS_BEYOND,
-        kinds=RATED,
-        needs=_needs_ops,
-        check=lambda s: _beyond(IOPS_BEYOND, _ops(s), s),
-    ),
+    RuleEntry(rule=IOPS_BEYOND, kinds=RATED, needs=_needs_ops, check=lambda s: _beyond(IOPS_BEYOND, _ops(s), s)),
     RuleEntry(
         rule=THROUGHPUT_BEYOND,
         kinds=RATED,
@@ -283,10 +256,7 @@ PROVISIONED = (
         check=lambda s: _beyond(THROUGHPUT_BEYOND, _throughput(s), s),
     ),
     RuleEntry(
-        rule=IOPS_IN_BURSTS,
-        kinds=RATED,
-        needs=_needs_ops,
-        check=lambda s: _in_bursts(IOPS_IN_BURSTS, _ops(s), s),
+        rule=IOPS_IN_BURSTS, kinds=RATED, needs=_needs_ops, check=lambda s: _in_bursts(IOPS_IN_BURSTS, _ops(s), s)
     ),
     RuleEntry(
         rule=THROUGHPUT_IN_BURSTS,

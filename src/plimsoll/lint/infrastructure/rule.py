@@ -10,14 +10,7 @@ from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.errors import CatalogError
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.model.ceiling import Origin
-from plimsoll.model.infrastructure import (
-    Attribute,
-    DatabaseKind,
-    DeclaredFinding,
-    DeclaredState,
-    LintRule,
-    SourcedFact,
-)
+from plimsoll.model.infrastructure import Attribute, DatabaseKind, DeclaredFinding, DeclaredState, LintRule, SourcedFact
 from plimsoll.model.instance import Deployment, Instance
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.price import Price
@@ -122,11 +115,7 @@ def paid_for(subject: RuleInput, amounts: Mapping[str, float], meaning: str) -> 
     is_least = Attribute.STANDBY in subject.state.unknown
     least = "At least " if is_least else ""
     standby = "; a standby, which is not known, doubles it" if is_least else ""
-    return Paid(
-        usd_per_month=total,
-        text=f"{least}${total:,.2f} a month {meaning}{standby}.",
-        facts=tuple(facts),
-    )
+    return Paid(usd_per_month=total, text=f"{least}${total:,.2f} a month {meaning}{standby}.", facts=tuple(facts))
 
 
 _DEPLOYED = {

@@ -10,15 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from plimsoll.lint.infrastructure.rule import (
-    RATED,
-    Paid,
-    RuleEntry,
-    RuleInput,
-    finding,
-    paid_for,
-    sourced,
-)
+from plimsoll.lint.infrastructure.rule import RATED, Paid, RuleEntry, RuleInput, finding, paid_for, sourced
 from plimsoll.model.cause import Remedy
 from plimsoll.model.infrastructure import Attribute, DeclaredFinding, DeclaredState, LintRule
 from plimsoll.model.instance import engine_family
@@ -94,8 +86,7 @@ def _storage(subject: RuleInput) -> Iterator[DeclaredFinding]:
             continue
         yield finding(
             STEADY_STORAGE,
-            f"{shown(mean.value)} were served on average, and {limits.db_class} holds only "
-            f"{shown(baseline)}",
+            f"{shown(mean.value)} were served on average, and {limits.db_class} holds only {shown(baseline)}",
             text=f"The mean is of {format_duration(mean.seconds)} of {history.source}"
             f"{' (simulated)' if history.is_simulated else ''}. Credits come back at the baseline, so "
             "they run out, and then the class is throttled to it.",
@@ -133,11 +124,7 @@ def _cpu(subject: RuleInput) -> Iterator[DeclaredFinding]:
     end = "then the class is throttled"
     if earning.is_unlimited:
         end = "RDS then bills the rest (unlimited mode)"
-        paid = paid_for(
-            subject,
-            {_surplus_item(subject): missing * HOURS_PER_MONTH},
-            "for CPU credits at this load",
-        )
+        paid = paid_for(subject, {_surplus_item(subject): missing * HOURS_PER_MONTH}, "for CPU credits at this load")
     yield finding(
         STEADY_CPU,
         f"{busy:.2f} vCPUs were busy on average, and {limits.db_class} earns credits for {earned:.2f}",
@@ -145,16 +132,13 @@ def _cpu(subject: RuleInput) -> Iterator[DeclaredFinding]:
         f"{' (simulated)' if history.is_simulated else ''}. The credits run out, and {end}.",
         facts=(
             sourced(
-                f"{limits.db_class}: {limits.vcpu_count} vCPUs, baseline "
-                f"{format_ratio(earning.baseline_ratio)}",
+                f"{limits.db_class}: {limits.vcpu_count} vCPUs, baseline {format_ratio(earning.baseline_ratio)}",
                 earning.origin,
             ),
         ),
         paid=paid,
         excess=missing,
-        remedies=(
-            Remedy(text="Choose a class that is not burstable, for example of the family m or r."),
-        ),
+        remedies=(Remedy(text="Choose a class that is not burstable, for example of the family m or r."),),
     )
 
 

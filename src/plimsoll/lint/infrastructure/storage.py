@@ -8,34 +8,17 @@ from msgspec.structs import replace
 from plimsoll.errors import UsageError
 from plimsoll.limits import volume_iops, volume_throughput
 from plimsoll.limits.purchase import check_purchase
-from plimsoll.lint.infrastructure.rule import (
-    RATED,
-    Paid,
-    RuleEntry,
-    RuleInput,
-    finding,
-    gib_text,
-    paid_for,
-    sourced,
-)
+from plimsoll.lint.infrastructure.rule import RATED, Paid, RuleEntry, RuleInput, finding, gib_text, paid_for, sourced
 from plimsoll.model.cause import Remedy
 from plimsoll.model.ceiling import Ceiling, Phase
-from plimsoll.model.infrastructure import (
-    Attribute,
-    DeclaredFinding,
-    DeclaredState,
-    LintRule,
-    SourcedFact,
-)
+from plimsoll.model.infrastructure import Attribute, DeclaredFinding, DeclaredState, LintRule, SourcedFact
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import StorageRule
 from plimsoll.model.price import HOURS_PER_MONTH
 from plimsoll.units import MIB, number
 
 GP2_BEATEN = LintRule(
-    code="GP3FasterThanGP2",
-    severity="warning",
-    summary="gp3 of the same size is faster than gp2 and costs no more.",
+    code="GP3FasterThanGP2", severity="warning", summary="gp3 of the same size is faster than gp2 and costs no more."
 )
 BELOW_STRIPING = LintRule(
     code="BelowStripingThreshold",
@@ -54,12 +37,7 @@ _SAME_THROUGHPUT_RATIO = 0.97
 _LITTLE_RATIO = Decimal("0.05")
 
 
-_LAYOUT = (
-    Attribute.STORAGE_TYPE,
-    Attribute.STORAGE_SIZE,
-    Attribute.ENGINE,
-    Attribute.DB_CLASS,
-)
+_LAYOUT = (Attribute.STORAGE_TYPE, Attribute.STORAGE_SIZE, Attribute.ENGINE, Attribute.DB_CLASS)
 
 
 def _needs_gp2(state: DeclaredState) -> tuple[Attribute, ...]:
@@ -89,9 +67,7 @@ def _gp2_beaten(subject: RuleInput) -> Iterator[DeclaredFinding]:
         return
     rival = replace(
         instance,
-        storage=replace(
-            instance.storage, kind="gp3", provisioned_ops_per_s=None, provisioned_bytes_per_s=None
-        ),
+        storage=replace(instance.storage, kind="gp3", provisioned_ops_per_s=None, provisioned_bytes_per_s=None),
     )
     now, then = _rates(instance, subject), _rates(rival, subject)
     if now is None or then is None:
@@ -118,13 +94,9 @@ def _gp2_beaten(subject: RuleInput) -> Iterator[DeclaredFinding]:
     yield replace(
         finding(
             GP2_BEATEN,
-            f"{gib_text(size)} of gp2 hold {number(now[0].value)} IOPS; gp3 holds "
-            f"{number(then[0].value)}{cost}",
+            f"{gib_text(size)} of gp2 hold {number(now[0].value)} IOPS; gp3 holds {number(then[0].value)}{cost}",
             text="gp2 exceeds this baseline only while its burst balance lasts; gp3 has no balance.",
-            facts=(
-                sourced(f"gp2: {now[0].note}", now[0].origin),
-                sourced(f"gp3: {then[0].note}", then[0].origin),
-            ),
+            facts=(sourced(f"gp2: {now[0].note}", now[0].origin), sourced(f"gp3: {then[0].note}", then[0].origin)),
             paid=paid,
             excess=then[0].value - now[0].value,
             remedies=(
@@ -140,11 +112,7 @@ def _gp2_beaten(subject: RuleInput) -> Iterator[DeclaredFinding]:
 
 def _rates(instance: Instance, subject: RuleInput) -> tuple[Ceiling, Ceiling] | None:
     """Return the sustained IOPS and the throughput of the volumes; None where one is not documented."""
-    ops = [
-        c
-        for c in volume_iops.ceilings(instance, subject.catalog)
-        if c.phase in (Phase.BASELINE, Phase.FIXED)
-    ]
+    ops = [c for c in volume_iops.ceilings(instance, subject.catalog) if c.phase in (Phase.BASELINE, Phase.FIXED)]
     rate = volume_throughput.ceilings(instance, subject.catalog)
     return (ops[0], rate[0]) if ops and rate else None
 
@@ -164,11 +132,7 @@ def _below_striping(subject: RuleInput) -> Iterator[DeclaredFinding]:
     if ops is None or more is None or baseline is None or baseline <= ops:
         return
     missing = striped.size_gib_min - storage.size_gib
-    paid = paid_for(
-        subject,
-        {"gp3_storage": missing},
-        f"for {gib_text(missing)} more, striped over four volumes",
-    )
+    paid = paid_for(subject, {"gp3_storage": missing}, f"for {gib_text(missing)} more, striped over four volumes")
     whole = _instance_usd_per_month(subject)
     if paid.usd_per_month is None or whole is None or paid.usd_per_month > _LITTLE_RATIO * whole:
         return
@@ -210,10 +174,7 @@ def _instance_usd_per_month(subject: RuleInput) -> Decimal | None:
     licenses = subject.catalog.licenses(instance.engine)
     found = [
         book.instance_price(
-            instance.db_class,
-            instance.engine,
-            license_model=license_model,
-            deployment=subject.deployment,
+            instance.db_class, instance.engine, license_model=license_model, deployment=subject.deployment
         )
         for license_model in licenses
     ]

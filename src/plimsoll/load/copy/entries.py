@@ -48,9 +48,7 @@ class LoadTable(Struct, frozen=True, kw_only=True):
 
     def entries_of(self, one: Input, identity: str | None = None) -> LedgerOf:
         """Return what names the entries of a file, of its content now or of another."""
-        return LedgerOf(
-            ledger=self.ledger, target=self.name, identity=identity or one.identity, file=one.name
-        )
+        return LedgerOf(ledger=self.ledger, target=self.name, identity=identity or one.identity, file=one.name)
 
 
 class LedgerSession:
@@ -125,17 +123,11 @@ class LedgerSession:
         if claims:
             leaves = [Leaf(*row) for row in self._asked(table, loading.LEAVES, (table.oid,))]
             of = LoadedInto(
-                table=table.name,
-                oid=table.oid,
-                ledger=table.ledger,
-                is_partitioned=table.is_partitioned,
-                files=names,
+                table=table.name, oid=table.oid, ledger=table.ledger, is_partitioned=table.is_partitioned, files=names
             )
             check_kept(claims, leaves, lambda *query: self._looked(table, *query), of)
 
-    def _looked(
-        self, table: LoadTable, query: str, parameters: tuple[Any, ...]
-    ) -> list[tuple[Any, ...]] | None:
+    def _looked(self, table: LoadTable, query: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]] | None:
         """Ask about rows of the table; None if the role may not read it, or it takes too long."""
         import psycopg
 
@@ -145,11 +137,7 @@ class LedgerSession:
             connection.execute(loading.LOOK_SHORTLY)
             rows: list[tuple[Any, ...]] = connection.execute(query.encode(), parameters).fetchall()
             connection.execute(END)
-        except (
-            psycopg.errors.InsufficientPrivilege,
-            psycopg.errors.QueryCanceled,
-            psycopg.errors.FeatureNotSupported,
-        ):
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.QueryCanceled, psycopg.errors.FeatureNotSupported):
             self.close()
             return None
         except psycopg.Error as error:
@@ -170,9 +158,7 @@ class LedgerSession:
             SourceError: the server or S3 refused, or did not answer.
         """
         # In this order: another run of this file may make the other content that of this one in between.
-        rows = self._asked(
-            table, loading.other_content(table.ledger), (table.name, one.name, one.identity)
-        )
+        rows = self._asked(table, loading.other_content(table.ledger), (table.name, one.name, one.identity))
         found = self._chunks_of(table, one)
         if found or not rows:
             return found
@@ -201,9 +187,7 @@ class LedgerSession:
         is_far = isinstance(one, S3Object) and not one.is_gzip
         check_bytes(chunks, stream_of(one).pieces, is_far=is_far, of=table.entries_of(one))
 
-    def _chunks_of(
-        self, table: LoadTable, one: Input, other: str | None = None
-    ) -> tuple[LoadedChunk, ...]:
+    def _chunks_of(self, table: LoadTable, one: Input, other: str | None = None) -> tuple[LoadedChunk, ...]:
         """Return the entries of a file, or of other content that had its name."""
         import psycopg
 
@@ -227,9 +211,7 @@ class LedgerSession:
         found = connection.execute(query, (identity, table.name, table.oid)).fetchone()
         check_table(found, file=file, table=table.name, oid=table.oid, ledger=table.ledger)
 
-    def _asked(
-        self, table: LoadTable, query: str, parameters: tuple[Any, ...]
-    ) -> list[tuple[Any, ...]]:
+    def _asked(self, table: LoadTable, query: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         import psycopg
 
         try:
@@ -250,12 +232,7 @@ class LedgerSession:
         return connection
 
     def _move(
-        self,
-        table: LoadTable,
-        chunks: tuple[LoadedChunk, ...],
-        places: list[int],
-        *,
-        identities: tuple[str, str],
+        self, table: LoadTable, chunks: tuple[LoadedChunk, ...], places: list[int], *, identities: tuple[str, str]
     ) -> None:
         """Make the chunks those of the second identity; where another run did it, nothing is changed."""
         import psycopg

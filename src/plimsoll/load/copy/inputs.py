@@ -162,24 +162,19 @@ class S3Object:
         except ClientError as error:
             status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             if status == 404:
-                raise UsageError(
-                    f"there is no object '{self.name}'", "Check bucket, key and region."
-                ) from error
+                raise UsageError(f"there is no object '{self.name}'", "Check bucket, key and region.") from error
             if status == 403:
                 raise AccessDenied(
-                    f"unable to read '{self.name}': access denied",
-                    "Allow s3:GetObject on it for this role.",
+                    f"unable to read '{self.name}': access denied", "Allow s3:GetObject on it for this role."
                 ) from error
             if status == 412:
                 raise SourceError(
-                    f"'{self.name}' was replaced while it was read",
-                    "Load the new object by itself.",
+                    f"'{self.name}' was replaced while it was read", "Load the new object by itself."
                 ) from error
             raise SourceError(f"unable to read '{self.name}': S3 answered {status}") from error
         except BotoCoreError as error:
             raise SourceError(
-                f"unable to read '{self.name}': {type(error).__name__}",
-                "Check the network and the region.",
+                f"unable to read '{self.name}': {type(error).__name__}", "Check the network and the region."
             ) from error
 
 
@@ -225,9 +220,7 @@ def _unpacked(one: Input) -> Iterator[bytes]:
             try:
                 piece = member.decompress(rest, PIECE_BYTES)
             except zlib.error as error:
-                raise DataError(
-                    f"'{one.name}' is not a whole gzip file: {error}", "Pack or copy it again."
-                ) from error
+                raise DataError(f"'{one.name}' is not a whole gzip file: {error}", "Pack or copy it again.") from error
             is_begun = True
             rest = member.unconsumed_tail
             if piece:

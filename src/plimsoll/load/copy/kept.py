@@ -183,12 +183,7 @@ def _rewritten(leaf: Leaf, claims: Sequence[Claim], of: LoadedInto) -> UsageErro
     )
 
 
-def _asked(
-    message: str, hint: str, statement: str, claims: Sequence[Claim], of: LoadedInto
-) -> UsageError:
+def _asked(message: str, hint: str, statement: str, claims: Sequence[Claim], of: LoadedInto) -> UsageError:
     """Return the question, with what to do if the rows are gone on purpose."""
     gone = f"UPDATE {of.ledger} SET row_count = 0 WHERE {of.where(claims)};"  # noqa: S608 - printed
-    return UsageError(
-        message,
-        f"{hint}: {statement} If they were removed on purpose and shall not come back: {gone}",
-    )
+    return UsageError(message, f"{hint}: {statement} If they were removed on purpose and shall not come back: {gone}")

@@ -208,9 +208,7 @@ def check_entries(chunks: Sequence[LoadedChunk], *, size_bytes: int | None, of: 
         place = chunk.end_byte
 
 
-def check_bytes(
-    chunks: Sequence[LoadedChunk], pieces: Pieces, *, is_far: bool, of: LedgerOf
-) -> None:
+def check_bytes(chunks: Sequence[LoadedChunk], pieces: Pieces, *, is_far: bool, of: LedgerOf) -> None:
     """
     Check that the bytes of a file are those that entries of a ledger say.
 
@@ -232,9 +230,7 @@ def check_bytes(
         if is_far and chunk.start_byte != stream.place:
             stream = StreamRanges(pieces, chunk.start_byte)
         if not _is_at(chunk, stream, chunk.start_byte):
-            raise of.refusal(
-                f"the bytes are others from {chunk.start_byte:,} to {chunk.end_byte:,}"
-            )
+            raise of.refusal(f"the bytes are others from {chunk.start_byte:,} to {chunk.end_byte:,}")
 
 
 def _is_between(chunks: Sequence[LoadedChunk], number: int) -> bool:
@@ -258,9 +254,7 @@ def check_identity(identity: str, *, ledger: str, file: str) -> None:
         )
 
 
-def check_table(
-    found: tuple[str, int] | None, *, file: str, table: str, oid: int, ledger: str
-) -> None:
+def check_table(found: tuple[str, int] | None, *, file: str, table: str, oid: int, ledger: str) -> None:
     """
     Check that a content was not loaded into a table of the same name, or into this one under another.
 

@@ -52,12 +52,7 @@ class Chunk(Struct, frozen=True, kw_only=True):
 
 
 def chunks_of(
-    pieces: Iterable[bytes],
-    rows: RowFormat,
-    *,
-    chunk_bytes: int,
-    row_bytes_max: int,
-    start_byte: int = 0,
+    pieces: Iterable[bytes], rows: RowFormat, *, chunk_bytes: int, row_bytes_max: int, start_byte: int = 0
 ) -> Iterator[Chunk]:
     """
     Yield chunks of whole rows, each the shortest of at least `chunk_bytes`.
@@ -74,9 +69,7 @@ def chunks_of(
             end-of-data marker.
     """
     is_ended = False
-    for chunk in _cut(
-        pieces, rows, chunk_bytes=chunk_bytes, row_bytes_max=row_bytes_max, start_byte=start_byte
-    ):
+    for chunk in _cut(pieces, rows, chunk_bytes=chunk_bytes, row_bytes_max=row_bytes_max, start_byte=start_byte):
         marker = None if is_ended else _end_marker(chunk.pieces, rows)
         if is_ended or (marker is not None and marker < chunk.size_bytes):
             raise _ended(chunk.start_byte + (marker or 0))
@@ -85,12 +78,7 @@ def chunks_of(
 
 
 def _cut(
-    pieces: Iterable[bytes],
-    rows: RowFormat,
-    *,
-    chunk_bytes: int,
-    row_bytes_max: int,
-    start_byte: int,
+    pieces: Iterable[bytes], rows: RowFormat, *, chunk_bytes: int, row_bytes_max: int, start_byte: int
 ) -> Iterator[Chunk]:
     held: list[bytes] = []
     size, is_open, tail = 0, False, b""
@@ -128,17 +116,10 @@ def _cut(
         yield Chunk(start_byte=start_byte, pieces=tuple(held))
 
 
-def _end_of_row(
-    piece: bytes, at: int, before: bytes, rows: RowFormat, *, is_open: bool
-) -> tuple[int | None, bool]:
+def _end_of_row(piece: bytes, at: int, before: bytes, rows: RowFormat, *, is_open: bool) -> tuple[int | None, bool]:
     """Return the place after the first newline from `at - 1` on that ends a row, and whether a quote is open."""
     # The least size may be reached exactly at the end of a row.
-    if (
-        at > 0
-        and not is_open
-        and piece[at - 1 : at] == NEWLINE
-        and _ends(piece, at - 1, before, rows)
-    ):
+    if at > 0 and not is_open and piece[at - 1 : at] == NEWLINE and _ends(piece, at - 1, before, rows):
         return at, False
     place = at
     while True:
@@ -184,9 +165,7 @@ def _begins_row(data: bytes, place: int, rows: RowFormat) -> bool:
     if place == 0:
         return True
     is_quoted = rows.is_csv and data.count(rows.quote, 0, place) % 2 > 0
-    return (
-        data[place - 1 : place] == NEWLINE and not is_quoted and _ends(data, place - 1, b"", rows)
-    )
+    return data[place - 1 : place] == NEWLINE and not is_quoted and _ends(data, place - 1, b"", rows)
 
 
 def _ended(place: int) -> DataError:
@@ -202,6 +181,4 @@ def _no_end(start_byte: int, row_bytes_max: int, rows: RowFormat) -> DataError:
         if rows.is_csv
         else "Is this text? Give --format csv if values are quoted."
     )
-    return DataError(
-        f"no row ends within {format_bytes(row_bytes_max)} after byte {start_byte:,}", hint
-    )
+    return DataError(f"no row ends within {format_bytes(row_bytes_max)} after byte {start_byte:,}", hint)

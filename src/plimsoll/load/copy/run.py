@@ -186,8 +186,7 @@ class LoadRun:
             raise self._failure
         if self._stop.is_set():
             raise LoadStopped(
-                "the load was stopped before its end",
-                "Start it again: it goes on after what was loaded.",
+                "the load was stopped before its end", "Start it again: it goes on after what was loaded."
             )
         assert self._queue.empty()
         return self.progress()
@@ -253,14 +252,7 @@ class LoadRun:
         with self._lock:
             self._busy += 1
         try:
-            rows = session.load(
-                table,
-                chunk,
-                file=one.name,
-                identity=one.identity,
-                wait=self._wait,
-                pause=self._pause,
-            )
+            rows = session.load(table, chunk, file=one.name, identity=one.identity, wait=self._wait, pause=self._pause)
         finally:
             with self._lock:
                 self._busy -= 1

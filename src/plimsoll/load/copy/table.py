@@ -95,10 +95,7 @@ class TableSession(LedgerSession):
             raise self._error_from(error, f"unable to load into '{table}'") from None
         absent = [name for name in wanted if name not in there]
         if absent:
-            raise UsageError(
-                f"table '{table}' has no column '{absent[0]}'",
-                f"Its columns are {', '.join(there)}.",
-            )
+            raise UsageError(f"table '{table}' has no column '{absent[0]}'", f"Its columns are {', '.join(there)}.")
         columns = ", ".join(quoted_name(name) for name in wanted or there)
         return replace(found, columns=columns)
 
@@ -126,13 +123,7 @@ class TableSession(LedgerSession):
         connection.execute(loading.COMMIT)
         if state.is_old:
             self._add_place(connection, ledger, found.oid, is_ours=state.is_ours)
-        made = LoadTable(
-            name=found.name,
-            oid=found.oid,
-            ledger=ledger,
-            columns="",
-            is_partitioned=found.is_partitioned,
-        )
+        made = LoadTable(name=found.name, oid=found.oid, ledger=ledger, columns="", is_partitioned=found.is_partitioned)
         return made, list(there or ())
 
     def _add_place(self, connection: Any, ledger: str, oid: int, *, is_ours: bool) -> None:
@@ -205,25 +196,12 @@ class TableSession(LedgerSession):
         raise AssertionError("the last attempt returns or raises")
 
     def _load_once(
-        self,
-        table: LoadTable,
-        chunk: Chunk,
-        file: tuple[str, str],
-        wait: Callable[[int], object],
+        self, table: LoadTable, chunk: Chunk, file: tuple[str, str], wait: Callable[[int], object]
     ) -> int | None:
         connection = self._held(table, is_durable=True)
         name, identity = file
         digest, head = digests_of(chunk.pieces)
-        key = (
-            table.name,
-            table.oid,
-            name,
-            identity,
-            chunk.start_byte,
-            chunk.end_byte,
-            digest,
-            head,
-        )
+        key = (table.name, table.oid, name, identity, chunk.start_byte, chunk.end_byte, digest, head)
         claimed = connection.execute(loading.claimed(table.ledger).encode(), key).fetchone()
         if claimed is None:
             place = (table.name, identity, chunk.start_byte)
@@ -250,13 +228,7 @@ class TableSession(LedgerSession):
         # Where the server does not count, it is not known which partitions have the rows.
         is_known = not table.is_partitioned or sum(written.values()) >= rows
         places = [one for one, count in written.items() if count or not table.is_partitioned]
-        noted = (
-            rows,
-            " ".join(places) if is_known else None,
-            table.name,
-            identity,
-            chunk.start_byte,
-        )
+        noted = (rows, " ".join(places) if is_known else None, table.name, identity, chunk.start_byte)
         if not connection.execute(loading.counted(table.ledger).encode(), noted).rowcount:
             raise exchanged(table)
         connection.execute(loading.COMMIT)

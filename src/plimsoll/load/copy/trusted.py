@@ -25,9 +25,7 @@ class LedgerState(NamedTuple):
     """Whether the role may change it."""
 
 
-def hold_ledger(
-    connection: Any, ledger: str, table_oid: int, *, is_alone: bool = False
-) -> LedgerState:
+def hold_ledger(connection: Any, ledger: str, table_oid: int, *, is_alone: bool = False) -> LedgerState:
     """
     Lock the ledger for the rest of the transaction, and check that a load may use it.
 

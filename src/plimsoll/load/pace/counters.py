@@ -13,11 +13,7 @@ from msgspec import Struct
 
 from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.load.pace.law.truths import PeerBatches, ServerCounts, peers_told
-from plimsoll.sources.postgres.pg_stat import (
-    is_connection_string,
-    not_a_connection_string,
-    refusal,
-)
+from plimsoll.sources.postgres.pg_stat import is_connection_string, not_a_connection_string, refusal
 from plimsoll.sources.postgres.session import open_session
 from plimsoll.sources.postgres.statements import pacing
 from plimsoll.sources.postgres.statements.terms import END, PACING
@@ -128,11 +124,7 @@ class ServerCounters:
             cache_bytes=float(cache),
             block_bytes=int(block),
             peers=peers_told(
-                [
-                    (rate, role, is_of_ours)
-                    for name, role, is_of_ours in names
-                    if (rate := peer_of(name)) is not None
-                ]
+                [(rate, role, is_of_ours) for name, role, is_of_ours in names if (rate := peer_of(name)) is not None]
             ),
         )
 

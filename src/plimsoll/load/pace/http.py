@@ -64,13 +64,7 @@ class CheckServer:
     """A small HTTP server for one pace."""
 
     def __init__(
-        self,
-        pace: Pace,
-        *,
-        store: str,
-        denied: Collection[str] = (),
-        host: str = "127.0.0.1",
-        port: int,
+        self, pace: Pace, *, store: str, denied: Collection[str] = (), host: str = "127.0.0.1", port: int
     ) -> None:
         """
         Listen, but answer nothing before `start`.
@@ -105,9 +99,7 @@ class CheckServer:
 
     def start(self) -> Self:
         """Answer requests in a thread."""
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, name="pace-http", daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.serve_forever, name="pace-http", daemon=True)
         self._thread.start()
         return self
 
@@ -128,9 +120,7 @@ class CheckServer:
         if steps == ["_ping"]:
             return PaceAnswer(status=200, value=0.0, message="pong")
         if len(steps) != 4 or steps[0] != "check":
-            return PaceAnswer(
-                status=404, value=0.0, message="ask for /check/<app>/<store type>/<store name>"
-            )
+            return PaceAnswer(status=404, value=0.0, message="ask for /check/<app>/<store type>/<store name>")
         _, app, _, store = steps
         if store != self._store:
             return PaceAnswer(status=404, value=0.0, message=f"there is no store but {self._store}")
@@ -153,18 +143,13 @@ class CheckServer:
         most = self._pace.allowance().bytes_per_s * _AT_ONCE_S
         if byte_count > most:
             return PaceAnswer(
-                status=413,
-                value=1.0,
-                message=f"ask for at most {most:.0f} bytes at a time: a minute of the allowance",
+                status=413, value=1.0, message=f"ask for at most {most:.0f} bytes at a time: a minute of the allowance"
             )
         wait_s = self._pace.try_take(byte_count)
         if wait_s is None:
             return PaceAnswer(status=200, value=0.0)
         return PaceAnswer(
-            status=429,
-            value=1.0,
-            message="the allowance of this moment is used up",
-            retry_after_s=max(ceil(wait_s), 1),
+            status=429, value=1.0, message="the allowance of this moment is used up", retry_after_s=max(ceil(wait_s), 1)
         )
 
 
@@ -191,12 +176,7 @@ def _handler_of(check_server: CheckServer) -> type[BaseHTTPRequestHandler]:
         def _answer(self, *, has_body: bool) -> None:
             found = check_server.answer(self.path)
             body = json.dumps(
-                {
-                    "StatusCode": found.status,
-                    "Value": round(found.value, 4),
-                    "Threshold": 1,
-                    "Message": found.message,
-                }
+                {"StatusCode": found.status, "Value": round(found.value, 4), "Threshold": 1, "Message": found.message}
             ).encode()
             self.send_response(found.status)
             self.send_header("Content-Type", "application/json")

@@ -136,10 +136,7 @@ class Pace:
         return self if self._threads else self.start()
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close."""
         self.close()
@@ -335,9 +332,7 @@ class Pace:
             speed = last[1] / (now_s - last[0])
             old = self._speed_bytes_per_s
             # Time, not speed, is what adds up: the mean of 1/speed.
-            self._speed_bytes_per_s = (
-                speed if old is None else 1 / ((1 - _SPEED_WEIGHT) / old + _SPEED_WEIGHT / speed)
-            )
+            self._speed_bytes_per_s = speed if old is None else 1 / ((1 - _SPEED_WEIGHT) / old + _SPEED_WEIGHT / speed)
 
     def _keep_debts(self, allowance: PaceAllowance, length_s: float) -> None:
         """Count for each ceiling by how many seconds' worth everybody is ahead of the allowance."""

@@ -42,10 +42,7 @@ class InterruptedOnce:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Give the signals back, and hand on one that came meanwhile, unless an error ends the block anyway."""
         for sign, before in self._before.items():

@@ -33,7 +33,9 @@ _WINDOW_PAGES_RATIO = 0.25
 # With fewer pages, whether rows are scattered cannot be told.
 _PAGES_LEAST = 8
 _LEAST_S = 1e-3
-_REFUSED_HINT = "Correct such rows in the files, or say how they are written (--format, --encoding). Your table is unchanged."
+_REFUSED_HINT = (
+    "Correct such rows in the files, or say how they are written (--format, --encoding). Your table is unchanged."
+)
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -89,9 +91,7 @@ class Unpaced:
             self._last_s = time.monotonic()
 
 
-def measure(
-    scratch: ScratchTable, sample: FileSample, *, dsn: str, options: CopyOptions, workers: int
-) -> Measured:
+def measure(scratch: ScratchTable, sample: FileSample, *, dsn: str, options: CopyOptions, workers: int) -> Measured:
     """
     Copy a sample and return what it cost.
 
@@ -147,30 +147,15 @@ def measure(
 
 
 def _copy(
-    scratch: ScratchTable,
-    slices: tuple[Slice, ...],
-    *,
-    dsn: str,
-    options: CopyOptions,
-    workers: int,
+    scratch: ScratchTable, slices: tuple[Slice, ...], *, dsn: str, options: CopyOptions, workers: int
 ) -> tuple[float, int]:
     pace = Unpaced(workers)
-    run = LoadRun(
-        slices,
-        scratch.name,
-        dsn=dsn,
-        options=options,
-        pace=pace,
-        workers_max=workers,
-        is_durable=False,
-    )
+    run = LoadRun(slices, scratch.name, dsn=dsn, options=options, pace=pace, workers_max=workers, is_durable=False)
     done = run.run()
     return pace.copying_s, done.row_count
 
 
-def _refusal(
-    error: RefusedRow, sample: FileSample, slices: tuple[Slice, ...], options: CopyOptions
-) -> DataError:
+def _refusal(error: RefusedRow, sample: FileSample, slices: tuple[Slice, ...], options: CopyOptions) -> DataError:
     """Return the error with the place in the user's file instead of that in the sample."""
     (one,) = (one for one in slices if one.identity == error.at.identity)
     origin = sample.origin_of(one, error.at, options.row_format)
@@ -181,9 +166,9 @@ def _refusal(
 
 
 def _setup(scratch: ScratchTable) -> ServerSetup:
-    (
-        (block, buffers, cache, wal, segment, checkpoint_s, completion, images, compressed, vacuum),
-    ) = scratch.rows(rehearsing.SETTINGS)
+    ((block, buffers, cache, wal, segment, checkpoint_s, completion, images, compressed, vacuum),) = scratch.rows(
+        rehearsing.SETTINGS
+    )
     return ServerSetup(
         block_bytes=block,
         buffers_bytes=buffers,
@@ -226,9 +211,7 @@ def _indexes(
     for name, size, definition in scratch.rows(rehearsing.PRESENT_INDEXES, scratch.like_oid):
         present.setdefault(definition, []).append((name, size))
     found, notes = [], []
-    for _, method, size, definition, keys, predicate in scratch.rows(
-        rehearsing.SCRATCH_INDEXES, scratch.oid
-    ):
+    for _, method, size, definition, keys, predicate in scratch.rows(rehearsing.SCRATCH_INDEXES, scratch.oid):
         name, now = (present.get(definition) or [("an index", 0.0)]).pop(0)
         scatter = _scatter(scratch, server, filled, (method, size, keys, predicate))
         if scatter is None:
@@ -237,22 +220,13 @@ def _indexes(
                 "are only bounds"
             )
         found.append(
-            SampledIndex(
-                name=name,
-                method=method,
-                sample_bytes=size,
-                present_bytes=now,
-                scatter_ratio=scatter,
-            )
+            SampledIndex(name=name, method=method, sample_bytes=size, present_bytes=now, scatter_ratio=scatter)
         )
     return tuple(found), notes
 
 
 def _scatter(
-    scratch: ScratchTable,
-    server: ServerSetup,
-    filled: FilledTable,
-    index: tuple[str, float, list[str], Any],
+    scratch: ScratchTable, server: ServerSetup, filled: FilledTable, index: tuple[str, float, list[str], Any]
 ) -> float | None:
     """Return the share of rows that touch another page than those before; None if it cannot be told."""
     method, size, keys, predicate = index
@@ -268,13 +242,7 @@ def _scatter(
     # A page of the table has rows of one worker, and the next page may have those of another.
     is_mixed = filled.workers > 1
     switches = (length or 0.0) * filled.block_count / max(filled.row_count, 1) if is_mixed else 0.0
-    return scatter_ratio(
-        touched=touched or 0.0,
-        rows=length or 0.0,
-        pages=pages,
-        per_page=per_page,
-        switches=switches,
-    )
+    return scatter_ratio(touched=touched or 0.0, rows=length or 0.0, pages=pages, per_page=per_page, switches=switches)
 
 
 def _without_waiting(dsn: str) -> str:

@@ -97,13 +97,7 @@ class FileSample(Struct, frozen=True, kw_only=True):
         first, last = (len(self.ends) * n // of for n in (number, number + 1))
         places = sorted({first + (last - first) * n // count for n in range(count + 1)})
         return tuple(
-            Slice(
-                self.file,
-                start=cuts[start],
-                end=cuts[end],
-                header=self.header,
-                number=number * count + place,
-            )
+            Slice(self.file, start=cuts[start], end=cuts[end], header=self.header, number=number * count + place)
             for place, (start, end) in enumerate(pairwise(places))
         )
 
@@ -119,9 +113,7 @@ class FileSample(Struct, frozen=True, kw_only=True):
         return RowOrigin(name=origin.name, line=origin.line + lines)
 
 
-def take_sample(
-    inputs: Sequence[Input], options: CopyOptions, *, ratio: float, file: BinaryIO
-) -> FileSample:
+def take_sample(inputs: Sequence[Input], options: CopyOptions, *, ratio: float, file: BinaryIO) -> FileSample:
     """
     Write a sample of the rows into a file.
 
@@ -167,12 +159,7 @@ def take_sample(
     if not ends:
         raise UsageError("the files have no row", "Give files with rows.")
     return FileSample(
-        file=file,
-        header=header,
-        ends=tuple(ends),
-        origins=tuple(origins),
-        sample_bytes=taken,
-        input_bytes=seen,
+        file=file, header=header, ends=tuple(ends), origins=tuple(origins), sample_bytes=taken, input_bytes=seen
     )
 
 
@@ -188,11 +175,7 @@ def _row_start(one: Slice, at: RefusedAt, rows: RowFormat) -> int:
         return start_byte
     mark, counted = b"", 0
     for row in chunks_of(
-        one.pieces(start_byte),
-        rows,
-        chunk_bytes=1,
-        row_bytes_max=ROW_BYTES_MAX,
-        start_byte=start_byte,
+        one.pieces(start_byte), rows, chunk_bytes=1, row_bytes_max=ROW_BYTES_MAX, start_byte=start_byte
     ):
         text, start_byte = b"".join(row.pieces), row.start_byte
         # COPY counts rows, and in CSV within quotes the first character of the line ends it found (CopyReadLineText).
@@ -217,8 +200,6 @@ def _row_end(one: Input, rows: RowFormat) -> bytes:
 
 def _pieces_of(one: Input, rows: RowFormat, size_bytes: int) -> Iterator[Chunk]:
     try:
-        yield from chunks_of(
-            stream_of(one).pieces(0), rows, chunk_bytes=size_bytes, row_bytes_max=ROW_BYTES_MAX
-        )
+        yield from chunks_of(stream_of(one).pieces(0), rows, chunk_bytes=size_bytes, row_bytes_max=ROW_BYTES_MAX)
     except DataError as error:
         raise DataError(f"'{one.name}': {error.message}", error.hint) from error

@@ -19,12 +19,7 @@ from msgspec.structs import replace
 from plimsoll.errors import AccessDenied, PlimsollError, SourceError, UsageError
 from plimsoll.load.rehearse.interrupts import InterruptedOnce
 from plimsoll.sources.postgres.named_table import table_named
-from plimsoll.sources.postgres.pg_stat import (
-    first_line,
-    is_connection_string,
-    not_a_connection_string,
-    refusal,
-)
+from plimsoll.sources.postgres.pg_stat import first_line, is_connection_string, not_a_connection_string, refusal
 from plimsoll.sources.postgres.session import is_silence, keep_event_triggers_out, open_session
 from plimsoll.sources.postgres.statements import rehearsing
 from plimsoll.sources.postgres.statements.terms import REHEARSING, Terms
@@ -93,8 +88,7 @@ def scratch_table(dsn: str, table: str) -> Iterator[ScratchTable]:
                 yield _made(connection, table, schema, left)
         except psycopg.errors.InsufficientPrivilege as error:
             raise AccessDenied(
-                f"unable to make a scratch table: {first_line(error, dsn)}",
-                f"Needed: {REHEARSING.needs}.",
+                f"unable to make a scratch table: {first_line(error, dsn)}", f"Needed: {REHEARSING.needs}."
             ) from None
         except psycopg.Error as error:
             raise SourceError(
@@ -105,10 +99,7 @@ def scratch_table(dsn: str, table: str) -> Iterator[ScratchTable]:
 
 @contextmanager
 def _dropped_in_the_end(
-    dsn: str,
-    connection: "Session[tuple[Any, ...]]",
-    schema: str,
-    left: list[str],
+    dsn: str, connection: "Session[tuple[Any, ...]]", schema: str, left: list[str]
 ) -> Iterator[None]:
     """
     Drop our schema when the block ends.
@@ -134,9 +125,7 @@ def _dropped_in_the_end(
                 command = rehearsing.schema_dropped(schema)
                 error = sys.exception()
                 if error is None:
-                    left.append(
-                        f"the schema {schema} could not be dropped; the next rehearsal drops it, or: {command}"
-                    )
+                    left.append(f"the schema {schema} could not be dropped; the next rehearsal drops it, or: {command}")
                 elif isinstance(error, (PlimsollError, KeyboardInterrupt)):
                     why = error.message if isinstance(error, PlimsollError) else "interrupted"
                     raise SourceError(
@@ -162,14 +151,10 @@ def can_connect(dsn: str) -> bool:
     return True
 
 
-def _made(
-    connection: "Session[tuple[Any, ...]]", table: str, schema: str, left: list[str]
-) -> ScratchTable:
+def _made(connection: "Session[tuple[Any, ...]]", table: str, schema: str, left: list[str]) -> ScratchTable:
     keep_event_triggers_out(connection)
     if _value(connection, rehearsing.IS_STANDBY):
-        raise UsageError(
-            "the server is a standby, on which no table can be created", "Give the primary."
-        )
+        raise UsageError("the server is a standby, on which no table can be created", "Give the primary.")
     named = table_named(connection, table, connection.path)
     if named is None:
         raise UsageError(f"there is no table '{table}'", "Write it as schema.table.")

@@ -73,8 +73,7 @@ def decode_snapshot(text: bytes) -> Snapshot:
             record = msgspec.convert(migrated(msgspec.json.decode(text)), type=SnapshotRecord)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
-            f"not a readable snapshot: {error}",
-            "Save snapshots with 'plimsoll record TARGET -o FILE'.",
+            f"not a readable snapshot: {error}", "Save snapshots with 'plimsoll record TARGET -o FILE'."
         ) from error
     watched, clock, load = record.observation, record.credit_clock, record.session_load
     return Snapshot(
@@ -106,9 +105,7 @@ def _as(value: object, kind: type[T]) -> T:
 
 def is_snapshot(document: Any) -> bool:
     """Return whether a decoded JSON document is a snapshot of any version, by its schema."""
-    return isinstance(document, dict) and str(document.get("schema", "")).startswith(
-        "plimsoll.snapshot/"
-    )
+    return isinstance(document, dict) and str(document.get("schema", "")).startswith("plimsoll.snapshot/")
 
 
 def _series_files(series: Mapping[Metric, Series]) -> list[SeriesRecord]:
@@ -122,17 +119,11 @@ def _series_file(series: Series) -> SeriesRecord:
         offsets = times - times[0]
         slots = int(offsets[-1]) // step + 1
         # Less than half filled, or off the grid: the times themselves are shorter and exact.
-        if (
-            not np.any(offsets % step)
-            and slots <= 2 * times.size
-            and not np.isnan(series.value).any()
-        ):
+        if not np.any(offsets % step) and slots <= 2 * times.size and not np.isnan(series.value).any():
             grid: list[float | None] = [None] * slots
             for index, v in zip((offsets // step).tolist(), value, strict=True):
                 grid[index] = v
-            return SeriesRecord(
-                metric=series.metric, step_s=step, start_s=int(times[0]), value=grid
-            )
+            return SeriesRecord(metric=series.metric, step_s=step, start_s=int(times[0]), value=grid)
     return SeriesRecord(metric=series.metric, step_s=step, time_s=times.tolist(), value=value)
 
 
@@ -144,17 +135,11 @@ def _series(file: SeriesRecord) -> Series:
     if file.time_s is not None:
         times = np.array(file.time_s, dtype=np.int64)
         if times.size != value.size or (times.size > 1 and bool(np.any(np.diff(times) <= 0))):
-            raise DataError(
-                f"{where} has times that are not one per value and increasing",
-                "Record the target again.",
-            )
+            raise DataError(f"{where} has times that are not one per value and increasing", "Record the target again.")
         return Series(metric=file.metric, step_s=file.step_s, time_s=times, value=value)
     if file.start_s is None and value.size:
         raise DataError(f"{where} has neither start nor times", "Record the target again.")
     kept = np.flatnonzero(~np.isnan(value)).astype(np.int64)
     return Series(
-        metric=file.metric,
-        step_s=file.step_s,
-        time_s=(file.start_s or 0) + kept * file.step_s,
-        value=value[kept],
+        metric=file.metric, step_s=file.step_s, time_s=(file.start_s or 0) + kept * file.step_s, value=value[kept]
     )

@@ -2,15 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from plimsoll.model.snapshot_file.record import (
-    ByteRate,
-    Count,
-    EpochTime,
-    Name,
-    Rate,
-    Record,
-    Size,
-)
+from plimsoll.model.snapshot_file.record import ByteRate, Count, EpochTime, Name, Rate, Record, Size
 
 
 class StorageRecord(Record, frozen=True, kw_only=True):

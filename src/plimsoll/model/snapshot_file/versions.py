@@ -26,11 +26,7 @@ def _same(document: Document) -> Document:
 # Version → how its documents become those of the next. 1.0 is what 0.1.0 wrote, as `plimsoll.snapshot/1`;
 # 1.1 adds standing, slots, lock waits, resets, partitions' parents and the cluster; 1.2 adds the statements
 # of a stretch at a limit; 1.3 adds the platform, dropped columns and the fillfactor of indexes.
-MIGRATIONS: dict[tuple[int, int], Callable[[Document], Document]] = {
-    (1, 0): _same,
-    (1, 1): _same,
-    (1, 2): _same,
-}
+MIGRATIONS: dict[tuple[int, int], Callable[[Document], Document]] = {(1, 0): _same, (1, 1): _same, (1, 2): _same}
 
 CURRENT = (1, 3)
 SCHEMA = "plimsoll.snapshot/1.3"
@@ -45,8 +41,7 @@ def migrated(document: Any) -> Document:
     """
     if not isinstance(document, dict):
         raise DataError(
-            "not a readable snapshot: it is no JSON object",
-            "Save snapshots with 'plimsoll record TARGET -o FILE'.",
+            "not a readable snapshot: it is no JSON object", "Save snapshots with 'plimsoll record TARGET -o FILE'."
         )
     version = _version(document.get("schema"))
     if version > CURRENT:

@@ -32,24 +32,18 @@ def assumptions_of(
     """Return the assumptions behind a window's demand, the most important first; none if all was measured."""
     sentences = []
     if is_lower_bound:
-        sentences.append(
-            "Only a lower bound of demand is known: too little of the window was free of waiting."
-        )
+        sentences.append("Only a lower bound of demand is known: too little of the window was free of waiting.")
     if held.stretches and found.arrivals is not None and found.arrivals.is_lost:
         sentences.append(_of_arrivals(found.arrivals))
     elif held.stretches:
         sentences += [_of_stretches(held, prior), _of_habit(found, weights)]
     if not seen.has_size:
         sentences.append(
-            f"We assume {ASSUMED_SIZE_BYTES / 1024:.0f} KiB per operation: bytes and operations "
-            "were not both measured."
+            f"We assume {ASSUMED_SIZE_BYTES / 1024:.0f} KiB per operation: bytes and operations were not both measured."
         )
     lost = int(np.count_nonzero(~seen.is_measured))
     if lost:
-        sentences.append(
-            f"{lost} of {seen.time_s.size} samples are missing. They are interpolated and never "
-            "counted."
-        )
+        sentences.append(f"{lost} of {seen.time_s.size} samples are missing. They are interpolated and never counted.")
     return tuple(sentences)
 
 
@@ -86,13 +80,10 @@ def _of_stretches(held: ThrottledSteps, prior: Prior) -> str:
 def _of_habit(found: LoopEstimate, weights: Mapping[Overflow, float]) -> str:
     # Only counted clients have a time outside storage that is known.
     if found.loop is LoadResponse.CLOSED:
-        return (
-            f"Clients were counted; each spends {1e3 * found.think_s:.2g} ms outside storage per request"
-            + ("." if found.is_sure else ". A queue before a full pool would look the same.")
+        return f"Clients were counted; each spends {1e3 * found.think_s:.2g} ms outside storage per request" + (
+            "." if found.is_sure else ". A queue before a full pool would look the same."
         )
     if found.loop is LoadResponse.OPEN:
         return "Delayed requests are dropped or done later. Faster storage brings no more requests."
-    parts = [
-        f"{100 * weights[habit]:.0f} % {text}" for habit, text in HABITS.items() if habit in weights
-    ]
+    parts = [f"{100 * weights[habit]:.0f} % {text}" for habit, text in HABITS.items() if habit in weights]
     return f"Delayed requests may have been {', '.join(parts)} (chances: --prior)."

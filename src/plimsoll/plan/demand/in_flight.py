@@ -20,9 +20,7 @@ HIGHEST = 0.9
 LEAST_OVERLOAD = 1.02
 
 
-def follow_waiting(
-    ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
-) -> None:
+def follow_waiting(ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float) -> None:
     """Raise the demand of clients in place, in proportion to their requests in flight."""
     asked = asked_by_waiting(seen, held, stretch, rate)
     if asked is not None:
@@ -31,9 +29,7 @@ def follow_waiting(
         ops[at] = np.where(np.isfinite(asked), most, ops[at])
 
 
-def asked_by_waiting(
-    seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
-) -> FloatArray | None:
+def asked_by_waiting(seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float) -> FloatArray | None:
     """
     Return the demand of clients in the steps of a stretch, ops/s; NaN in steps without throttling.
 
@@ -51,9 +47,7 @@ def asked_by_waiting(
         latency = base * np.exp(seen.log_excess[at])
     # The rate determines Z: a load that was measured free had this demand right after; any other is
     # known only at its highest ceiling.
-    first = held_back & (
-        _is_first(seen, held_back) if is_seen(stretch) else _is_highest(stretch, held_back.size)
-    )
+    first = held_back & (_is_first(seen, held_back) if is_seen(stretch) else _is_highest(stretch, held_back.size))
     # Without the unpressed latency r there is no equation to solve for Z.
     if not first.any() or not np.isfinite(base[first]).all():
         return None

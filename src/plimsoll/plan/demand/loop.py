@@ -124,11 +124,7 @@ def _plain(reason: str) -> str:
 
 
 def _counted(
-    snapshot: Snapshot,
-    seen: MeasuredDemand,
-    in_flight: FloatArray,
-    known: BoolArray,
-    held: ThrottledSteps,
+    snapshot: Snapshot, seen: MeasuredDemand, in_flight: FloatArray, known: BoolArray, held: ThrottledSteps
 ) -> LoopEstimate:
     sessions = _column(snapshot, Metric.CONNECTION_COUNT, seen)
     active = _column(snapshot, Metric.ACTIVE_SESSION_COUNT, seen)
@@ -156,9 +152,7 @@ def _queue(
     if longest < QUEUE_S:
         if not np.isfinite(counted.think_s):
             return None
-        return replace(
-            counted, loop=LoadResponse.CLOSED, is_sure=True, reason=_plain(counted.reason) + SURE
-        )
+        return replace(counted, loop=LoadResponse.CLOSED, is_sure=True, reason=_plain(counted.reason) + SURE)
     return LoopEstimate(
         loop=LoadResponse.OPEN,
         reason=(
@@ -170,9 +164,7 @@ def _queue(
     )
 
 
-def _is_all_done(
-    waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s: float
-) -> bool:
+def _is_all_done(waiting: FloatArray, done: FloatArray, held: ThrottledSteps, step_s: float) -> bool:
     """
     Return whether a queue lost no work: it grew and shrank, and the work that left it was done.
 
@@ -206,11 +198,7 @@ def _column(snapshot: Snapshot, metric: Metric, seen: MeasuredDemand) -> FloatAr
 
 
 def _pile(
-    active: FloatArray,
-    seen: MeasuredDemand,
-    in_flight: FloatArray,
-    known: BoolArray,
-    held: ThrottledSteps,
+    active: FloatArray, seen: MeasuredDemand, in_flight: FloatArray, known: BoolArray, held: ThrottledSteps
 ) -> LoopEstimate | None:
     """Return the estimate *open* if requests spend more time outside storage while the ceiling binds."""
     counts = known & np.isfinite(active)
@@ -234,11 +222,7 @@ def _pile(
 
 
 def _clients(
-    sessions: FloatArray,
-    seen: MeasuredDemand,
-    in_flight: FloatArray,
-    known: BoolArray,
-    held: ThrottledSteps,
+    sessions: FloatArray, seen: MeasuredDemand, in_flight: FloatArray, known: BoolArray, held: ThrottledSteps
 ) -> LoopEstimate | None:
     """Return the estimate by a regression of sessions on rate and requests in flight; None if it fails."""
     counts = known & np.isfinite(sessions)
@@ -323,11 +307,7 @@ def _is_like(active: float, stored: float) -> bool:
 
 
 def _think_s(
-    sessions: FloatArray,
-    seen: MeasuredDemand,
-    in_flight: FloatArray,
-    counts: BoolArray,
-    held: ThrottledSteps,
+    sessions: FloatArray, seen: MeasuredDemand, in_flight: FloatArray, counts: BoolArray, held: ThrottledSteps
 ) -> float | None:
     """
     Return the time outside storage of the clients that came with the load, by differences at its edges.
@@ -373,6 +353,4 @@ def _least_squares(columns: FloatArray, y: FloatArray, weights: FloatArray) -> F
     keep = left <= 4 * max(float(np.median(left)), 1e-9)
     if keep.sum() < y.size // 2:
         return found
-    return np.asarray(
-        np.linalg.lstsq(columns[keep] * root[keep, None], y[keep] * root[keep], rcond=None)[0]
-    )
+    return np.asarray(np.linalg.lstsq(columns[keep] * root[keep, None], y[keep] * root[keep], rcond=None)[0])

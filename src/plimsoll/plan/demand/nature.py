@@ -50,9 +50,7 @@ def weighed(prior: Prior, held: ThrottledSteps) -> Mapping[Overflow, float]:
     }
     greedy_places = neighbours_of_greedy(held)
     unseen = [
-        stretch
-        for place, stretch in enumerate(held.stretches)
-        if not is_seen(stretch) and place not in greedy_places
+        stretch for place, stretch in enumerate(held.stretches) if not is_seen(stretch) and place not in greedy_places
     ]
     if unseen:
         stays = _stays(prior, max(unseen, key=lambda stretch: stretch.length_s))
@@ -107,9 +105,7 @@ def without_greedy(
     return [(ops, 1 - chance), (left, chance)]
 
 
-def nature_of(
-    held: ThrottledSteps, weights: Mapping[Overflow, float], prior: Prior
-) -> tuple[WorkloadKind, float, str]:
+def nature_of(held: ThrottledSteps, weights: Mapping[Overflow, float], prior: Prior) -> tuple[WorkloadKind, float, str]:
     """
     Return the nature of the throttled load, the chance 0–1 that it is greedy, and a sentence.
 
@@ -144,14 +140,9 @@ def _reason(held: ThrottledSteps, nature: WorkloadKind, ratio: float, prior: Pri
     chance = f"{100 * ratio:.0f} %"
     if nature is WorkloadKind.OPEN:
         return f"{text}; a load that uses any throughput it gets (a vacuum, a load job) is unlikely ({chance})"
-    text = (
-        f"{text}; with a chance of {chance} it uses any throughput it gets, for example a vacuum or a "
-        "load job"
-    )
+    text = f"{text}; with a chance of {chance} it uses any throughput it gets, for example a vacuum or a load job"
     # Little's law bounds a greedy load by its requests in flight; then a size can be enough for it.
     if is_bounded(held, prior):
-        most = max(
-            middle_reach(held, stretch) for stretch in held.stretches if not is_seen(stretch)
-        )
+        most = max(middle_reach(held, stretch) for stretch in held.stretches if not is_seen(stretch))
         return f"{text}. Few requests wait, so such a load reaches at most {most:.2g} times this ceiling"
     return f"{text}. Such a load reaches any ceiling, so compare hours of work"

@@ -122,9 +122,7 @@ def is_bounded(held: ThrottledSteps, prior: Prior) -> bool:
     """
     most = float(growth_quantiles(prior, np.array([BOUNDED_SHARE]))[0])
     unseen = [stretch for stretch in held.stretches if not is_seen(stretch)]
-    return all(
-        np.isfinite(stretch.waiting) and middle_reach(held, stretch) <= most for stretch in unseen
-    )
+    return all(np.isfinite(stretch.waiting) and middle_reach(held, stretch) <= most for stretch in unseen)
 
 
 def reach_of(held: ThrottledSteps, stretch: Episode, u: FloatArray) -> FloatArray:
@@ -264,9 +262,7 @@ def _elsewhere(other: Episode, stretch: Episode, u: FloatArray) -> FloatArray:
     return found / apart if is_same else np.maximum(found, stretch.bound_ops_per_s)
 
 
-def _alone(
-    held: ThrottledSteps, stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior
-) -> FloatArray:
+def _alone(held: ThrottledSteps, stretch: Episode, habit: Overflow, u: FloatArray, prior: Prior) -> FloatArray:
     bound = stretch.bound_ops_per_s
     # The quantile of a job is that of its arrivals; of the others, of what they ask for.
     reach = reach_of(held, stretch, np.full(u.size, 0.5) if habit is Overflow.JOB else u)

@@ -54,12 +54,7 @@ DEFAULT_PRIOR = Prior()
 CAME_LOG_SD = 0.05
 # Every path costs a replay for each option that is judged. Habits whose demand is spread over the
 # whole prior get more paths, and greedy ones, which are nearly one rate, the fewest.
-QUANTILES: Mapping[Overflow, int] = {
-    Overflow.LOST: 12,
-    Overflow.JOB: 6,
-    Overflow.CLIENTS: 8,
-    Overflow.GREEDY: 3,
-}
+QUANTILES: Mapping[Overflow, int] = {Overflow.LOST: 12, Overflow.JOB: 6, Overflow.CLIENTS: 8, Overflow.GREEDY: 3}
 # The printed band includes the demand of nine in ten plausible paths.
 BAND = (0.05, 0.5, 0.95)
 # With less than a twelfth of the window free of ceilings (two hours of a day), the unthrottled load is
@@ -119,13 +114,7 @@ class Demand:
     summary: DemandSummary
 
 
-def recover(
-    snapshot: Snapshot,
-    diagnosis: Diagnosis,
-    *,
-    growth: float = 1.0,
-    prior: Prior = DEFAULT_PRIOR,
-) -> Demand:
+def recover(snapshot: Snapshot, diagnosis: Diagnosis, *, growth: float = 1.0, prior: Prior = DEFAULT_PRIOR) -> Demand:
     """
     Return the demand behind what was served.
 
@@ -141,8 +130,7 @@ def recover(
     """
     if not 0 < growth < np.inf:
         raise UsageError(
-            f"demand cannot grow to {growth:g} times what it is",
-            "Give a positive factor, such as --growth 2x.",
+            f"demand cannot grow to {growth:g} times what it is", "Give a positive factor, such as --growth 2x."
         )
     seen = seen_of(snapshot)
     held = throttled_of(seen, diagnosis)
@@ -172,9 +160,7 @@ def recover(
         middle=middle,
         high=high,
         is_free_seen=is_free_seen,
-        summary=_summary(
-            seen, held, found, (low, middle, high), is_unclear=is_unclear, believed=(weights, prior)
-        ),
+        summary=_summary(seen, held, found, (low, middle, high), is_unclear=is_unclear, believed=(weights, prior)),
     )
 
 
@@ -218,11 +204,7 @@ def _is_joined(seen: MeasuredDemand, diagnosis: Diagnosis) -> bool:
         Amazon EBS user guide, "I/O characteristics": sequential operations that follow one another
         on a volume of solid state are counted as one, up to 256 KiB.
     """
-    known = [
-        c.value
-        for c in diagnosis.ceilings
-        if c.family == Family.VOLUME_IOPS and c.phase != Phase.LEGACY
-    ]
+    known = [c.value for c in diagnosis.ceilings if c.family == Family.VOLUME_IOPS and c.phase != Phase.LEGACY]
     if not known:
         return False
     counted = (seen.ops_per_s * seen.counted_ratio)[seen.is_measured]
@@ -261,9 +243,7 @@ def _paths(
                     # Few requests in flight bound even a greedy load at a rate that can be bought.
                     is_endless=is_greedy and not is_bounded(held, prior),
                 )
-                for asked, share in without_greedy(
-                    ops, seen, held, prior, is_greedy=habit is Overflow.GREEDY
-                )
+                for asked, share in without_greedy(ops, seen, held, prior, is_greedy=habit is Overflow.GREEDY)
             ]
     return tuple(paths)
 
@@ -282,11 +262,7 @@ def _consistent(found: LoopEstimate, seen: MeasuredDemand, held: ThrottledSteps)
 
 
 def _asked(
-    seen: MeasuredDemand,
-    held: ThrottledSteps,
-    found: LoopEstimate,
-    habit: Overflow,
-    at: tuple[float, FloatArray],
+    seen: MeasuredDemand, held: ThrottledSteps, found: LoopEstimate, habit: Overflow, at: tuple[float, FloatArray]
 ) -> FloatArray:
     """Return the demand of one path: a habit at a quantile, with its rates for each stretch."""
     q, rates = at
@@ -315,9 +291,7 @@ def _asked(
     return np.clip(ops, None, np.maximum(most, seen.ops_per_s))
 
 
-def _by_clients(
-    seen: MeasuredDemand, held: ThrottledSteps, counted: FloatArray, *, is_wide: bool
-) -> FloatArray:
+def _by_clients(seen: MeasuredDemand, held: ThrottledSteps, counted: FloatArray, *, is_wide: bool) -> FloatArray:
     """Return the demand of counted clients in the throttled steps."""
     ops = np.where(held.is_held | held.is_partly, counted, seen.ops_per_s)
     if is_wide:
@@ -326,9 +300,7 @@ def _by_clients(
     return ops
 
 
-def _by_arrivals(
-    seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, factor: float
-) -> FloatArray:
+def _by_arrivals(seen: MeasuredDemand, held: ThrottledSteps, came: Arrivals, factor: float) -> FloatArray:
     """Return the counted arrivals in the throttled stretches."""
     ops = seen.ops_per_s.copy()
     for stretch in held.stretches:
@@ -360,9 +332,7 @@ def _more(seen: MeasuredDemand, held: ThrottledSteps, rates: FloatArray) -> Floa
     return more
 
 
-def _by_queue(
-    seen: MeasuredDemand, held: ThrottledSteps, queue: FloatArray, most: FloatArray
-) -> FloatArray:
+def _by_queue(seen: MeasuredDemand, held: ThrottledSteps, queue: FloatArray, most: FloatArray) -> FloatArray:
     """Return the arrivals by served and queued work, taken up no faster than the workers can."""
     ops = seen.ops_per_s.copy()
     for index, stretch in enumerate(held.stretches):
@@ -401,9 +371,7 @@ def _by_stretches(
     return ops
 
 
-def _lift(
-    ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float
-) -> None:
+def _lift(ops: FloatArray, seen: MeasuredDemand, held: ThrottledSteps, stretch: Episode, rate: float) -> None:
     """Replace the served rate of a stretch by a demand of `rate`, in place."""
     for run in stretch.runs:
         inside = slice(run.start, run.end)
@@ -423,9 +391,7 @@ def _lift_edges(ops: FloatArray, held: ThrottledSteps, stretch: Episode, rate: f
     ops[edge] = np.fmax(ops[edge], rate)
 
 
-def _finish_sooner(
-    ops: FloatArray, seen: MeasuredDemand, stretch: Episode, asked: FloatArray
-) -> None:
+def _finish_sooner(ops: FloatArray, seen: MeasuredDemand, stretch: Episode, asked: FloatArray) -> None:
     """Replace the rates of a stretch by arrivals as fast as `asked`, with the same total, in place."""
     served = np.cumsum(seen.ops_per_s[stretch.span])
     # Work served by a moment had arrived by then, and no work arrives after the last of it.
@@ -483,9 +449,7 @@ def _summary(
         peak_bytes_per_s=_band([float((p.ops_per_s * size).max()) for p in chosen]),
         peak_ops_per_s=_band([float(p.ops_per_s.max()) for p in chosen]),
         held_back_bytes=_band(missing),
-        assumptions=assumptions_of(
-            seen, held, found, weights, prior, is_lower_bound=is_lower_bound
-        ),
+        assumptions=assumptions_of(seen, held, found, weights, prior, is_lower_bound=is_lower_bound),
         nature=nature,
         greedy_ratio=greedy_ratio,
         nature_reason=nature_reason,

@@ -228,9 +228,7 @@ def throttled_of(seen: MeasuredDemand, diagnosis: Diagnosis) -> ThrottledSteps:
     )
 
 
-def _full_log_rise(
-    seen: MeasuredDemand, is_held: BoolArray, lowest: FloatArray
-) -> tuple[float, float]:
+def _full_log_rise(seen: MeasuredDemand, is_held: BoolArray, lowest: FloatArray) -> tuple[float, float]:
     """Return the range of log latency rise at full load, measured just below a ceiling or assumed."""
     with np.errstate(all="ignore"):
         load = seen.ops_per_s / lowest
@@ -281,9 +279,7 @@ def _lowest(seen: MeasuredDemand, levels: set[tuple[float, Dimension]]) -> Float
     return found
 
 
-def _stretches(
-    seen: MeasuredDemand, ceiling: FloatArray, at_a_limit: BoolArray
-) -> tuple[Episode, ...]:
+def _stretches(seen: MeasuredDemand, ceiling: FloatArray, at_a_limit: BoolArray) -> tuple[Episode, ...]:
     runs = [
         CeilingRun(
             start=int(a),
@@ -320,9 +316,7 @@ def _plateaus(ceiling: FloatArray) -> IntArray:
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _stretch(
-    seen: MeasuredDemand, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[CeilingRun]
-) -> Episode:
+def _stretch(seen: MeasuredDemand, ceiling: FloatArray, at_a_limit: BoolArray, runs: list[CeilingRun]) -> Episode:
     floor = min(run.level_ops_per_s for run in runs)
     bound = max(run.level_ops_per_s for run in runs)
     before = np.concatenate([_before(seen, ceiling, run, floor) for run in runs])

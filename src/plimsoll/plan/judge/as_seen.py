@@ -14,9 +14,7 @@ from plimsoll.plan.judge.effect import JudgedChange
 from plimsoll.units import format_ratio
 
 
-def observed(
-    demand: Demand, diagnosis: Diagnosis, snapshot: Snapshot, *, allowed_ratio: float
-) -> JudgedChange:
+def observed(demand: Demand, diagnosis: Diagnosis, snapshot: Snapshot, *, allowed_ratio: float) -> JudgedChange:
     """
     Return the judgement of the current setup by its measured time at a ceiling.
 
@@ -49,8 +47,7 @@ def observed(
             next_ceiling=_bound(diagnosis.binding),
         ),
         reason=(
-            f"a ceiling bound for {format_ratio(ratio)} of the time measured "
-            f"(you allow {100 * allowed_ratio:g} %)"
+            f"a ceiling bound for {format_ratio(ratio)} of the time measured (you allow {100 * allowed_ratio:g} %)"
             if ratio > 0
             else "no ceiling bound in the time measured"
         ),
@@ -82,9 +79,7 @@ def asked_and_served(demand: Demand) -> Band:
         at_once = np.minimum(asked, demand.served_ops_per_s) * size
         return float(at_once[measured].sum()) / whole if whole > 0 else 1.0
 
-    low, middle, high = sorted(
-        share(path.ops_per_s) for path in (demand.low, demand.middle, demand.high)
-    )
+    low, middle, high = sorted(share(path.ops_per_s) for path in (demand.low, demand.middle, demand.high))
     return Band(low=low, middle=middle, high=high)
 
 
@@ -117,9 +112,4 @@ def _lowest_balance(snapshot: Snapshot) -> tuple[float, Family, int] | None:
 def _bound(binding: CeilingTime | None) -> NextCeiling | None:
     if binding is None:
         return None
-    return NextCeiling(
-        family=binding.family,
-        phase=binding.phase,
-        dimension=binding.dimension,
-        value=binding.level,
-    )
+    return NextCeiling(family=binding.family, phase=binding.phase, dimension=binding.dimension, value=binding.level)

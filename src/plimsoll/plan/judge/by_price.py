@@ -36,12 +36,7 @@ class FasterArrangement:
 
 
 def sooner_by_price(
-    demand: Demand,
-    vectors: LimitVectors,
-    queue: Sequence[int] | IntArray,
-    present: WorkTime,
-    *,
-    growth: float = 1.0,
+    demand: Demand, vectors: LimitVectors, queue: Sequence[int] | IntArray, present: WorkTime, *, growth: float = 1.0
 ) -> tuple[FasterArrangement, ...]:
     """
     Return setups in order of price, each at least a fifth sooner than the one before and the present one.
@@ -70,9 +65,7 @@ def sooner_by_price(
     return tuple(found)
 
 
-def most_for_the_money(
-    found: Sequence[FasterArrangement], present: WorkTime, usd_more: Sequence[float]
-) -> int | None:
+def most_for_the_money(found: Sequence[FasterArrangement], present: WorkTime, usd_more: Sequence[float]) -> int | None:
     """
     Return the place of the setup that saves the most time per additional dollar; None without any.
 
@@ -96,9 +89,7 @@ def most_for_the_money(
     return max(range(len(found)), key=saved_per_usd)
 
 
-def _least_s(
-    demand: Demand, vectors: LimitVectors, jobs: Sequence[Job], growth: float
-) -> FloatArray:
+def _least_s(demand: Demand, vectors: LimitVectors, jobs: Sequence[Job], growth: float) -> FloatArray:
     """Return a lower bound of the jobs' duration with each vector, seconds, shape (vectors,)."""
     asked = StepDemand(
         ops_per_s=demand.served_ops_per_s * growth,

@@ -118,9 +118,7 @@ def climb_of(
     climb = _climb(context, found, tried, move, steps, role)
     up = _size_up(context, found, is_same_storage)
     known = _usd_per_day(prices, [] if up is None else [up])
-    return (
-        climb if up is None or up not in known else _with_size_up(climb, context, found, up, move)
-    )
+    return climb if up is None or up not in known else _with_size_up(climb, context, found, up, move)
 
 
 def restart_of(context: PlanContext) -> FreeMove | None:
@@ -145,12 +143,7 @@ def ladder_of(climb: LadderDraft | None, options: Sequence[Option]) -> Ladder | 
     certain = (n for n, o in enumerate(options) if o.judgement is Judgement.LIFTS)
     return Ladder(
         rungs=tuple(
-            Rung(
-                option=place,
-                chance=step.chance,
-                chance_after=step.chance_after,
-                kind=step.kind,
-            )
+            Rung(option=place, chance=step.chance, chance_after=step.chance_after, kind=step.kind)
             for place, step in zip(places, climb.steps, strict=True)
         ),
         recommended=climb.recommended,
@@ -195,9 +188,7 @@ def _usd_per_day(prices: ArrangementPrices, which: Sequence[int]) -> dict[int, f
     return {index: float(column[index]) / _PARTS_PER_USD / _MONTH_DAYS for index in known or which}
 
 
-def _candidate(
-    context: PlanContext, found: Arrangements, index: int, usd_per_day: float
-) -> Candidate:
+def _candidate(context: PlanContext, found: Arrangements, index: int, usd_per_day: float) -> Candidate:
     passed = context.passed(found.instance(index))
     return Candidate(
         usd_per_day=usd_per_day,
@@ -277,9 +268,7 @@ def _with_size_up(
         option=option,
         tried=None,
         chance=option.probability,
-        chance_after=round(
-            chance_of(context.passed(option.instance), is_left, context.demand_weights), 4
-        ),
+        chance_after=round(chance_of(context.passed(option.instance), is_left, context.demand_weights), 4),
         kind=RungKind.SIZE_UP,
     )
     # What is free goes before everything that is bought.

@@ -65,12 +65,7 @@ def curve_of(
     points.sort(key=lambda index: (int(prices.total[index]), index != present))
     bands = _bands(vectors, np.array(points, dtype=np.int64), demands)
     return tuple(
-        CurvePoint(
-            name=found.name(index),
-            usd_per_month=usd,
-            served_ratio=band,
-            is_present=index == present,
-        )
+        CurvePoint(name=found.name(index), usd_per_month=usd, served_ratio=band, is_present=index == present)
         for index, band in zip(points, bands, strict=True)
         if (usd := prices.usd_per_month(index)) is not None
     )
@@ -110,11 +105,7 @@ def share_of(chain: Sequence[kernel.Stage], demands: Demands) -> Band:
             shares.append(1.0)
             continue
         found = kernel.replay(
-            asked.ops_per_s,
-            asked.io_size_bytes,
-            step_s=asked.step_s,
-            chain=asked.started(chain),
-            carry=False,
+            asked.ops_per_s, asked.io_size_bytes, step_s=asked.step_s, chain=asked.started(chain), carry=False
         )
         served = float(found.served_bytes.sum()) / (whole * asked.step_s)
         shares.append(min(max(served, 0.0), 1.0))
@@ -141,8 +132,7 @@ def with_options(points: Sequence[CurvePoint], options: Sequence[Option]) -> tup
             served_ratio=option.effect.served_ratio,
         )
         for option in options
-        if option.cost.usd_per_month is not None
-        and all(move.kind is not MoveKind.SCHEDULE for move in option.moves)
+        if option.cost.usd_per_month is not None and all(move.kind is not MoveKind.SCHEDULE for move in option.moves)
     ]
     every = [*(point for point in points if not point.is_present), *offered]
     every.sort(key=lambda point: (point.usd_per_month, -point.served_ratio.middle))
@@ -170,8 +160,7 @@ def _served_in_order(vectors: LimitVectors, queue: IntArray, asked: StepDemand) 
 
 def _bands(vectors: LimitVectors, points: IntArray, demands: Demands) -> list[Band]:
     of: Mapping[str, FloatArray] = {
-        name: served_at_once(vectors, vectors.of[points], getattr(demands, name))
-        for name in ("low", "middle", "high")
+        name: served_at_once(vectors, vectors.of[points], getattr(demands, name)) for name in ("low", "middle", "high")
     }
     # A higher demand need not be served to a smaller share, so the band is put in order.
     stacked = np.sort(np.stack([of["high"], of["middle"], of["low"]]), axis=0)

@@ -88,9 +88,7 @@ def _weights(demand: Demand, is_left_out: Sequence[bool] = ()) -> FloatArray:
     return found
 
 
-def judge(
-    demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = ALLOWED_RATIO
-) -> JudgedChange:
+def judge(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float = ALLOWED_RATIO) -> JudgedChange:
     """
     Return whether the demand passes a chain, and the effect on the window.
 
@@ -202,9 +200,7 @@ def _effect(demand: Demand, trials: list[Trial]) -> Effect:
     hardest = next(t for t in trials if t.path is demand.high and not t.is_generous)
     return Effect(
         minutes_at_ceiling=band,
-        ratio_at_ceiling=Band(
-            low=band.low / total, middle=band.middle / total, high=band.high / total
-        ),
+        ratio_at_ceiling=Band(low=band.low / total, middle=band.middle / total, high=band.high / total),
         served_bytes_per_s=_band(served, weight),
         served_ratio=_band(passed, weight),
         latency_s_mean=latency[0],
@@ -214,9 +210,7 @@ def _effect(demand: Demand, trials: list[Trial]) -> Effect:
     )
 
 
-def _to_the_step(
-    demand: Demand, trials: Sequence[Trial], minutes: FloatArray, weight: FloatArray
-) -> Band:
+def _to_the_step(demand: Demand, trials: Sequence[Trial], minutes: FloatArray, weight: FloatArray) -> Band:
     """
     Return the minutes at a ceiling, with the error of a plateau's ends: each is known to a step.
 
@@ -250,9 +244,7 @@ def _latencies(demand: Demand, trials: list[Trial]) -> tuple[Band | None, Band |
         return None, None
     means, tails = [], []
     for trial in trials:
-        if trial.is_generous or not any(
-            trial.path is p for p in (demand.low, demand.middle, demand.high)
-        ):
+        if trial.is_generous or not any(trial.path is p for p in (demand.low, demand.middle, demand.high)):
             continue
         served = trial.outcome.served_ops / demand.step_s
         latency = _latency(demand, trial, served)
@@ -334,9 +326,7 @@ def _band(values: FloatArray, weight: FloatArray) -> Band:
     # Stable, so that equal values of different paths give the same bytes every time.
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    three = [
-        float(values[order[min(int(np.searchsorted(reached, q)), order.size - 1)]]) for q in BAND
-    ]
+    three = [float(values[order[min(int(np.searchsorted(reached, q)), order.size - 1)]]) for q in BAND]
     return Band(low=three[0], middle=three[1], high=three[2])
 
 
@@ -344,9 +334,7 @@ def _reason(demand: Demand, effect: Effect, chance: float, allowed: float) -> st
     ratio = effect.ratio_at_ceiling
     low, high = _percent(ratio.low), _percent(ratio.high)
     # Only if the measured rate is the sole demand is "never" a safe statement.
-    is_seen = len(demand.paths) == 1 and np.array_equal(
-        demand.paths[0].ops_per_s, demand.served_ops_per_s
-    )
+    is_seen = len(demand.paths) == 1 and np.array_equal(demand.paths[0].ops_per_s, demand.served_ops_per_s)
     if is_seen and ratio.high == 0:
         return "demand would never wait for a ceiling"
     span = f"for {high}" if low == high else f"for {low} to {high}"

@@ -20,9 +20,7 @@ _LOOSELY = 1.03
 _EXCEEDED_RATIO = 0.02
 
 
-def refuted_of(
-    demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float
-) -> Mapping[Stage, Stage | None]:
+def refuted_of(demand: Demand, chain: Sequence[Stage], *, allowed_ratio: float) -> Mapping[Stage, Stage | None]:
     """
     Return the limits of a chain that are not enforced, each with the limit that remains.
 

@@ -24,10 +24,7 @@ _SOONER = 0.8
 
 
 def greedy_climb(
-    context: PlanContext,
-    found: Arrangements,
-    prices: ArrangementPrices,
-    sooner: Sequence[FasterArrangement],
+    context: PlanContext, found: Arrangements, prices: ArrangementPrices, sooner: Sequence[FasterArrangement]
 ) -> LadderDraft | None:
     """
     Return the steps for a greedy load; None where no setup does its work sooner.

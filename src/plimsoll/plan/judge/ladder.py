@@ -142,9 +142,7 @@ def steps_of(
     return _steps(candidates, shown, cheaper, [free, *climb], climb[0])
 
 
-def _bought(
-    candidates: Sequence[Candidate], weight: FloatArray, usd_per_day_now: float
-) -> tuple[list[int], list[int]]:
+def _bought(candidates: Sequence[Candidate], weight: FloatArray, usd_per_day_now: float) -> tuple[list[int], list[int]]:
     """Return a cheaper try, and the recommended step with those after it; both may be empty."""
     rungs = frontier(candidates, usd_per_day_now=usd_per_day_now)
     if not rungs:
@@ -156,11 +154,7 @@ def _bought(
     begin = min(next((some for some in likely if some), rungs[-1:]), key=climb.cost)
     # A higher chance is worth no more than the failure it may avoid: beyond that the cheaper step is first.
     near = candidates[begin].usd_per_day - FAILED_STEP_USD
-    far = [
-        place
-        for place in rungs
-        if candidates[place].chance >= WORTH_A_TRY and candidates[place].usd_per_day < near
-    ]
+    far = [place for place in rungs if candidates[place].chance >= WORTH_A_TRY and candidates[place].usd_per_day < near]
     begin = min([begin, *far], key=climb.cost)
     tries = [
         n
@@ -180,11 +174,7 @@ class _LadderCosts:
     """Expected costs of trying one rung after another, from the last rung backwards."""
 
     def __init__(
-        self,
-        candidates: Sequence[Candidate],
-        weight: FloatArray,
-        rungs: Sequence[int],
-        failed_usd: float,
+        self, candidates: Sequence[Candidate], weight: FloatArray, rungs: Sequence[int], failed_usd: float
     ) -> None:
         """Find the best next rung of every rung."""
         self._candidates, self._weight, self._failed_usd = candidates, weight, failed_usd
@@ -235,11 +225,7 @@ def chance_of(passed: BoolArray, among: BoolArray, weight: FloatArray) -> float:
 
 
 def _steps(
-    candidates: Sequence[Candidate],
-    weight: FloatArray,
-    cheaper: Sequence[int],
-    climb: Sequence[int],
-    recommended: int,
+    candidates: Sequence[Candidate], weight: FloatArray, cheaper: Sequence[int], climb: Sequence[int], recommended: int
 ) -> Steps:
     """Return the steps with their chances; a cheaper try comes before the recommended step."""
     at = climb.index(recommended)

@@ -118,8 +118,7 @@ class PlanContext:
     def demands(self) -> Demands:
         """Return the band of demand, as a search replays it."""
         low, middle, high = (
-            asked_of(self.demand, path)
-            for path in (self.demand.low, self.demand.middle, self.demand.high)
+            asked_of(self.demand, path) for path in (self.demand.low, self.demand.middle, self.demand.high)
         )
         return Demands(low=low, middle=middle, high=high)
 
@@ -145,8 +144,7 @@ class PlanContext:
         found = []
         if self.unexplained is not None:
             found.append(
-                f"The limit of {_rate(self.unexplained)} is undocumented: another class or storage "
-                "may have it too."
+                f"The limit of {_rate(self.unexplained)} is undocumented: another class or storage may have it too."
             )
         found += refuted_notes(self.refuted)
         if self.constraints.growth == 1:
@@ -182,12 +180,7 @@ class PlanContext:
         # A measurement is better evidence than a replay; only demand of the future needs a replay.
         is_seen = self.constraints.growth == 1 or not chain
         judged = (
-            observed(
-                self.demand,
-                self.diagnosis,
-                self.snapshot,
-                allowed_ratio=self.constraints.allowed_ratio,
-            )
+            observed(self.demand, self.diagnosis, self.snapshot, allowed_ratio=self.constraints.allowed_ratio)
             if is_seen
             else self._judged(chain)
         )
@@ -197,13 +190,7 @@ class PlanContext:
             moves=(),
             instance=self.before,
             commands=(),
-            disruption=Disruption(
-                text="no change",
-                is_restart=False,
-                optimising_s=None,
-                moved_bytes=None,
-                reversal="",
-            ),
+            disruption=Disruption(text="no change", is_restart=False, optimising_s=None, moved_bytes=None, reversal=""),
             effect=replace(judged.effect, work=self._work(chain) if is_seen else None),
             cost=self.before_cost,
             usd_per_day_more=Decimal(0),
@@ -302,9 +289,7 @@ class PlanContext:
         # limits take equal time.
         left = {_key(stage): most for stage, most in self.refuted.items()}
         return work_of(
-            self.demand,
-            _known(left.get(_key(stage), stage) for stage in chain),
-            growth=self.constraints.growth,
+            self.demand, _known(left.get(_key(stage), stage) for stage in chain), growth=self.constraints.growth
         )
 
     def helps(self, option: Option) -> bool:
@@ -337,24 +322,14 @@ class PlanContext:
         return next((move.moves for move in every if move.is_restart), ())
 
     def _commands(self, after: Instance, *, is_restart: bool) -> tuple[str, ...]:
-        first = (
-            commands_of(self.before, self.before, self.catalog, is_restart=True)
-            if is_restart
-            else ()
-        )
+        first = commands_of(self.before, self.before, self.catalog, is_restart=True) if is_restart else ()
         return (*first, *commands_of(self.actual, after, self.catalog))
 
     def _cost(self, instance: Instance) -> Cost:
         limits = limits_of(instance, self.catalog)
-        surplus = (
-            None if limits is None else self.needs.surplus_credits_per_hour(limits, self.catalog)
-        )
+        surplus = None if limits is None else self.needs.surplus_credits_per_hour(limits, self.catalog)
         return cost_of(
-            instance,
-            self.book,
-            discount=self.constraints.discount,
-            cpu_credits_per_hour=surplus,
-            catalog=self.catalog,
+            instance, self.book, discount=self.constraints.discount, cpu_credits_per_hour=surplus, catalog=self.catalog
         )
 
     @cached_property

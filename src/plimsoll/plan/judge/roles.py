@@ -43,14 +43,10 @@ def roles_of(
 
 
 @lru_cache(maxsize=GRIDS_KEPT)
-def _roles_of(
-    grid: SetupGrid, prices: ArrangementPrices, usd_per_day_max: Decimal | None
-) -> Mapping[str, BoolArray]:
+def _roles_of(grid: SetupGrid, prices: ArrangementPrices, usd_per_day_max: Decimal | None) -> Mapping[str, BoolArray]:
     changes = ~(grid.is_same_class & grid.is_same_storage) & prices.within(usd_per_day_max)
     own = grid.own
-    architecture = np.array(
-        [one is None or own is None or one.cpu_arch == own.cpu_arch for one in grid.classes]
-    )
+    architecture = np.array([one is None or own is None or one.cpu_arch == own.cpu_arch for one in grid.classes])
     is_less = np.array([_is_less(one, own) for one in grid.classes])
     # With other storage the lower price may come from the storage, not from the class.
     is_smaller = is_less[grid.class_index] & grid.is_same_storage & (prices.more < 0)
@@ -75,20 +71,14 @@ def preferred(found: Arrangements) -> IntArray:
 
 @lru_cache(maxsize=GRIDS_KEPT)
 def _preferred(grid: SetupGrid) -> IntArray:
-    throughput = [
-        0.0 if one is None else one.ebs_baseline_bytes_per_s or 0.0 for one in grid.classes
-    ]
+    throughput = [0.0 if one is None else one.ebs_baseline_bytes_per_s or 0.0 for one in grid.classes]
     by_class = np.argsort(np.argsort(-np.array(throughput), kind="stable"), kind="stable")
     rank = by_class[grid.class_index]
     return np.where(grid.is_same_storage, rank, rank + len(grid.classes))
 
 
 def queues_of(
-    found: Arrangements,
-    prices: ArrangementPrices,
-    vectors: LimitVectors,
-    *,
-    usd_per_day_max: Decimal | None = None,
+    found: Arrangements, prices: ArrangementPrices, vectors: LimitVectors, *, usd_per_day_max: Decimal | None = None
 ) -> Mapping[str, IntArray]:
     """
     Return the cheapest setup of each vector in each role, in order of price, as `search_queues` takes them.
@@ -104,10 +94,7 @@ def queues_of(
 
 @lru_cache(maxsize=GRIDS_KEPT)
 def _queues_of(
-    grid: SetupGrid,
-    prices: ArrangementPrices,
-    vectors: LimitVectors,
-    usd_per_day_max: Decimal | None,
+    grid: SetupGrid, prices: ArrangementPrices, vectors: LimitVectors, usd_per_day_max: Decimal | None
 ) -> Mapping[str, IntArray]:
     tie = _preferred(grid)
     return {
@@ -124,10 +111,7 @@ def unpriced_order(found: Arrangements, prices: ArrangementPrices) -> IntArray:
         A rank for each arrangement of which neither the price nor the difference is known, UNKNOWN
         for the others, shape (n,).
     """
-    size = [
-        (0, 0) if one is None else (one.vcpu_count or 0, one.memory_bytes or 0)
-        for one in found.classes
-    ]
+    size = [(0, 0) if one is None else (one.vcpu_count or 0, one.memory_bytes or 0) for one in found.classes]
     by_size = sorted(range(len(size)), key=lambda place: size[place])
     rank = np.empty(len(size), dtype=np.int64)
     rank[by_size] = np.arange(len(size))
@@ -166,9 +150,7 @@ def cheaper_failing(
     # Only setups that a replay has shown to fail: the search leaves most expensive ones open.
     is_cheaper = is_like & (prices.order < prices.order[index]) & (state[vectors.of] == FAILS)
     places = np.flatnonzero(is_cheaper)
-    is_near = (found.storage_index == found.storage_index[index]) | (
-        found.class_index == found.class_index[index]
-    )
+    is_near = (found.storage_index == found.storage_index[index]) | (found.class_index == found.class_index[index])
     order = places[np.lexsort((places, -prices.order[places], ~is_near[places]))]
     _, first = np.unique(found.class_index[order], return_index=True)
     return tuple(int(one) for one in order[np.sort(first)][:count])
@@ -196,10 +178,7 @@ def rejected(
     return RejectedOption(
         name=found.name(index),
         usd_per_month=prices.usd_per_month(index),
-        reason=(
-            f"{minutes:,.0f} minutes ({format_ratio(share)}){at}"
-            f" (you allow {number(allowed_minutes, 3)})"
-        ),
+        reason=(f"{minutes:,.0f} minutes ({format_ratio(share)}){at} (you allow {number(allowed_minutes, 3)})"),
     )
 
 
@@ -208,13 +187,7 @@ def _binding(asked: StepDemand, chain: Sequence[Stage], late: BoolArray) -> str:
     finite = asked.started(chain)
     if not finite or not late.any():
         return ""
-    done = replay(
-        asked.ops_per_s,
-        asked.io_size_bytes,
-        step_s=asked.step_s,
-        chain=finite,
-        carry=asked.is_carried,
-    )
+    done = replay(asked.ops_per_s, asked.io_size_bytes, step_s=asked.step_s, chain=finite, carry=asked.is_carried)
     tight = late & (done.binding >= 0)
     if not tight.any():
         return ""
@@ -235,6 +208,4 @@ def _is_less(one: InstanceLimits | None, own: InstanceLimits | None) -> bool:
         return False
     pairs = ((one.vcpu_count, own.vcpu_count), (one.memory_bytes, own.memory_bytes))
     known = [(a, b) for a, b in pairs if a is not None and b is not None]
-    return (
-        len(known) == len(pairs) and all(a <= b for a, b in known) and any(a < b for a, b in known)
-    )
+    return len(known) == len(pairs) and all(a <= b for a, b in known) and any(a < b for a, b in known)

@@ -75,10 +75,7 @@ def spread_of(
         if in_hours.any() and float(found.throttled_ratio[in_hours].mean()) < allowed_ratio:
             ratio = float(found.throttled_ratio[demand.is_measured].mean())
             return LoadSpread(
-                hours=hours,
-                start_s=days.start_s,
-                ratio_at_ceiling=ratio,
-                text=_text(demand, moved, days, hours),
+                hours=hours, start_s=days.start_s, ratio_at_ceiling=ratio, text=_text(demand, moved, days, hours)
             )
     return None
 

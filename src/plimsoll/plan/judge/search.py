@@ -79,9 +79,7 @@ class DemandSearch:
         if asked.gap_count:
             # The kernel also counts steps that were not measured. If the excess is within their number,
             # only the exact replay shows which steps were counted.
-            for place in np.flatnonzero(
-                (steps > self._allowed) & (steps <= self._allowed + asked.gap_count)
-            ):
+            for place in np.flatnonzero((steps > self._allowed) & (steps <= self._allowed + asked.gap_count)):
                 counted = throttled_steps(asked, chains[place]) & asked.is_measured
                 self.state[left[place]] = HOLDS if counted.sum() <= self._allowed else FAILS
 
@@ -134,12 +132,7 @@ def search(
 
 
 def search_queues(
-    vectors: LimitVectors,
-    queues: Mapping[str, IntArray],
-    asked: StepDemand,
-    *,
-    allowed_ratio: float,
-    keep: int = 3,
+    vectors: LimitVectors, queues: Mapping[str, IntArray], asked: StepDemand, *, allowed_ratio: float, keep: int = 3
 ) -> SearchResult:
     """
     Return the cheapest setups that pass, for each role separately, from queues that were made before.
@@ -156,9 +149,7 @@ def search_queues(
     chunk = _CHUNK_FIRST
     while True:
         wanted = [
-            vector
-            for queue in queues.values()
-            for vector in _next_open(queue, vectors.of, trial.state, keep, chunk)
+            vector for queue in queues.values() for vector in _next_open(queue, vectors.of, trial.state, keep, chunk)
         ]
         if not wanted:
             break
@@ -169,9 +160,7 @@ def search_queues(
         for name, queue in queues.items()
     }
     return SearchResult(
-        roles=chosen,
-        state=trial.state,
-        settled=np.array([compared, trial.replayed_count], dtype=np.int64),
+        roles=chosen, state=trial.state, settled=np.array([compared, trial.replayed_count], dtype=np.int64)
     )
 
 
@@ -185,19 +174,13 @@ def search_all(vectors: LimitVectors, asked: StepDemand, *, allowed_ratio: float
 def throttled_steps(asked: StepDemand, chain: Sequence[kernel.Stage]) -> BoolArray:
     """Return which steps end with requests that wait or were lost, by the exact replay, shape (n,)."""
     found = kernel.replay(
-        asked.ops_per_s,
-        asked.io_size_bytes,
-        step_s=asked.step_s,
-        chain=asked.started(chain),
-        carry=asked.is_carried,
+        asked.ops_per_s, asked.io_size_bytes, step_s=asked.step_s, chain=asked.started(chain), carry=asked.is_carried
     )
     waiting: BoolArray = (found.backlog_ops > 0) | (found.shed_ops > 0)
     return waiting
 
 
-def queue_of(
-    more: IntArray, is_in: BoolArray, of: IntArray, *, tie: IntArray | None = None
-) -> IntArray:
+def queue_of(more: IntArray, is_in: BoolArray, of: IntArray, *, tie: IntArray | None = None) -> IntArray:
     """
     Return the cheapest arrangement of each vector in a role, in order of price.
 
@@ -220,9 +203,7 @@ def queue_of(
     return found
 
 
-def _next_open(
-    queue: IntArray, of: IntArray, state: IntArray, keep: int, chunk: int
-) -> Iterator[int]:
+def _next_open(queue: IntArray, of: IntArray, state: IntArray, keep: int, chunk: int) -> Iterator[int]:
     """Yield the next vectors of a queue that must be settled before the choice is known."""
     states = state[of[queue]]
     held = np.cumsum(states == HOLDS)

@@ -52,9 +52,7 @@ class _Shared:
     """Places in `kept` after which steps are left out."""
 
 
-def trials_of(
-    demand: Demand, strict: tuple[Stage, ...], generous: tuple[Stage, ...]
-) -> list[Trial]:
+def trials_of(demand: Demand, strict: tuple[Stage, ...], generous: tuple[Stage, ...]) -> list[Trial]:
     """
     Return every path on both readings of a chain: path by path, strict before generous.
 
@@ -87,9 +85,7 @@ def trials_of(
     ]
 
 
-def _outcomes(
-    demand: Demand, paths: Sequence[DemandPath], chain: tuple[Stage, ...]
-) -> list[TrialOutcome]:
+def _outcomes(demand: Demand, paths: Sequence[DemandPath], chain: tuple[Stage, ...]) -> list[TrialOutcome]:
     """Return one for each path, in their order."""
     found: dict[int, TrialOutcome] = {}
     known: dict[tuple[bool, bytes], TrialOutcome] = {}
@@ -126,9 +122,7 @@ def _is_same(paths: Sequence[DemandPath]) -> BoolArray:
     return is_same
 
 
-def _replayed(
-    demand: Demand, path: DemandPath, chain: tuple[Stage, ...], kept: IntArray | None = None
-) -> Replay:
+def _replayed(demand: Demand, path: DemandPath, chain: tuple[Stage, ...], kept: IntArray | None = None) -> Replay:
     """Return a replay of all steps, or of some."""
     ops, size = path.ops_per_s, demand.io_size_bytes
     return replay(
@@ -141,9 +135,7 @@ def _replayed(
 
 
 def _outcome(found: Replay) -> TrialOutcome:
-    return TrialOutcome(
-        throttled=found.throttled_ratio, served_ops=found.served_ops, balance=found.balance
-    )
+    return TrialOutcome(throttled=found.throttled_ratio, served_ops=found.served_ops, balance=found.balance)
 
 
 def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Shared | None:
@@ -165,9 +157,7 @@ def _shared(whole: Replay, is_same: BoolArray, chain: tuple[Stage, ...]) -> _Sha
     return _Shared(outcome=_outcome(whole), kept=kept, cuts=cuts)
 
 
-def _in_parts(
-    demand: Demand, path: DemandPath, chain: tuple[Stage, ...], shared: _Shared
-) -> TrialOutcome | None:
+def _in_parts(demand: Demand, path: DemandPath, chain: tuple[Stage, ...], shared: _Shared) -> TrialOutcome | None:
     """Return a replay of the steps that are not shared; None if a shared part does not begin at rest."""
     found = _replayed(demand, path, chain, shared.kept)
     is_rest = (found.backlog_ops[shared.cuts] == 0).all()

@@ -70,11 +70,7 @@ def smallest_unpriced(
 
 
 def with_break_even(
-    unpriced: Sequence[Option],
-    options: Sequence[Option],
-    present: Option,
-    *,
-    discount: Decimal,
+    unpriced: Sequence[Option], options: Sequence[Option], present: Option, *, discount: Decimal
 ) -> Iterator[tuple[Option, BreakEven | None]]:
     """
     Yield each option without a price, with its break-even price.

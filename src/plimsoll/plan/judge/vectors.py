@@ -89,11 +89,7 @@ class LimitVectors:
 
 
 def vectors_of(
-    found: Arrangements,
-    catalog: Catalog,
-    *,
-    io_size_bytes_max: float = inf,
-    legacy: LegacyLimits | None = None,
+    found: Arrangements, catalog: Catalog, *, io_size_bytes_max: float = inf, legacy: LegacyLimits | None = None
 ) -> LimitVectors:
     """
     Return the distinct limits of arrangements.
@@ -117,9 +113,7 @@ def vectors_of(
 
 
 @lru_cache(maxsize=GRIDS_KEPT)
-def _vectors(
-    grid: SetupGrid, catalog: Catalog, legacy: LegacyLimits | None, io_size_bytes_max: float
-) -> LimitVectors:
+def _vectors(grid: SetupGrid, catalog: Catalog, legacy: LegacyLimits | None, io_size_bytes_max: float) -> LimitVectors:
     table, slots, back = _limit_table(grid, catalog, legacy)
     limits, of = _distinct(without_idle(table, slots, io_size_bytes_max=io_size_bytes_max))
     return LimitVectors(slots=slots, limits=limits, of=of[back])
@@ -132,16 +126,13 @@ def _limit_table(
     """Return distinct limits, shape (m, slots, 3), what they bound, and the row of each setup, shape (n,)."""
     before = grid.shape
     of_class = [
-        _chain_of(
-            arranged(before, limits, Storage()), catalog, legacy if limits == grid.own else None
-        )
+        _chain_of(arranged(before, limits, Storage()), catalog, legacy if limits == grid.own else None)
         if limits
         else ()
         for limits in grid.classes
     ]
     of_storage = [
-        _chain_of(replace(before, db_class=None, storage=storage), catalog, None)
-        for storage in grid.storages
+        _chain_of(replace(before, db_class=None, storage=storage), catalog, None) for storage in grid.storages
     ]
     slots = _slots([*of_class, *of_storage])
     first, first_of = _distinct(_table(of_class, slots))
@@ -151,23 +142,17 @@ def _limit_table(
     # A slot that one side lacks is infinite there, so the lower number is the one that exists.
     table = np.minimum(first[used // len(second)], second[used % len(second)])
     # A slot belongs to the class or to the storage; the other one's capacity there is zero.
-    table[..., CAPACITY] = (
-        first[used // len(second)][..., CAPACITY] + second[used % len(second)][..., CAPACITY]
-    )
+    table[..., CAPACITY] = first[used // len(second)][..., CAPACITY] + second[used % len(second)][..., CAPACITY]
     return table, slots, back
 
 
 @lru_cache(maxsize=16_384)
-def _chain_of(
-    instance: Instance, catalog: Catalog, legacy: LegacyLimits | None
-) -> tuple[Stage, ...]:
+def _chain_of(instance: Instance, catalog: Catalog, legacy: LegacyLimits | None) -> tuple[Stage, ...]:
     """Return the chain of a class without storage, or of a storage without a class; many grids share them."""
     return chain_of(instance, catalog, use_legacy=legacy)
 
 
-def without_idle(
-    table: FloatArray, slots: tuple[LimitColumn, ...], *, io_size_bytes_max: float = inf
-) -> FloatArray:
+def without_idle(table: FloatArray, slots: tuple[LimitColumn, ...], *, io_size_bytes_max: float = inf) -> FloatArray:
     """
     Return the limits without those that cannot bind before another of the same row.
 

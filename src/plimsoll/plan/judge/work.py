@@ -106,10 +106,7 @@ def work_of(demand: Demand, chain: Sequence[Stage], *, growth: float = 1.0) -> W
         return None
     independent_s = _independent_s(demand, stages, jobs, growth)
     # Tasks that overlap because they take longer than they did count once.
-    return WorkTime(
-        chained_minutes=chained_s / 60,
-        independent_minutes=min(independent_s, chained_s) / 60,
-    )
+    return WorkTime(chained_minutes=chained_s / 60, independent_minutes=min(independent_s, chained_s) / 60)
 
 
 def seconds_seen(demand: Demand) -> float:
@@ -253,15 +250,10 @@ class _ChainClock:
 
     def _pass(self, seconds: float, balance: FloatArray) -> None:
         self._now_s += seconds
-        self._balances = [
-            min(float(left), stage.capacity)
-            for stage, left in zip(self._chain, balance, strict=True)
-        ]
+        self._balances = [min(float(left), stage.capacity) for stage, left in zip(self._chain, balance, strict=True)]
 
 
-def _independent_s(
-    demand: Demand, chain: tuple[Stage, ...], jobs: Sequence[Job], growth: float
-) -> float:
+def _independent_s(demand: Demand, chain: tuple[Stage, ...], jobs: Sequence[Job], growth: float) -> float:
     """
     Return the duration of the jobs if every task keeps its start time and its work is there at once.
 

@@ -197,9 +197,7 @@ def arrangements(
     storages, notes = storages_of(shape, catalog, patterns, is_kept=constraints.keep_storage)
     if not storages or not classes:
         what = "storage" if not storages else "class"
-        raise UsageError(
-            f"--allow and --deny leave no {what} that could be bought", "Omit one of them."
-        )
+        raise UsageError(f"--allow and --deny leave no {what} that could be bought", "Omit one of them.")
     return Arrangements(
         before=before,
         grid=_grid(shape, needs.present, classes, storages, catalog),
@@ -237,18 +235,14 @@ def _with_constraints(instance: Instance, constraints: PlanConstraints) -> Insta
             f"'{constraints.engine}' is not an engine that RDS has",
             "Use postgres, mysql, mariadb, oracle-ee, sqlserver-se, db2-se or an Aurora engine.",
         )
-    if None not in (constraints.engine, instance.engine) and engine_family(engine) != engine_family(
-        instance.engine
-    ):
+    if None not in (constraints.engine, instance.engine) and engine_family(engine) != engine_family(instance.engine):
         raise UsageError(
-            f"{instance.identifier} runs {instance.engine} and cannot be changed to {engine}",
-            "Omit --engine.",
+            f"{instance.identifier} runs {instance.engine} and cannot be changed to {engine}", "Omit --engine."
         )
     is_cluster = instance.deployment is Deployment.MULTI_AZ_CLUSTER
     if is_cluster and constraints.multi_az is False:
         raise UsageError(
-            f"{instance.identifier} is a member of a Multi-AZ DB cluster, which cannot be changed to "
-            "a single instance",
+            f"{instance.identifier} is a member of a Multi-AZ DB cluster, which cannot be changed to a single instance",
             "Omit --single-az.",
         )
     multi_az = instance.multi_az if constraints.multi_az is None else constraints.multi_az
@@ -256,11 +250,7 @@ def _with_constraints(instance: Instance, constraints: PlanConstraints) -> Insta
 
 
 def _classes(
-    before: Instance,
-    catalog: Catalog,
-    needs: ResourceNeeds,
-    constraints: PlanConstraints,
-    patterns: ProposalPatterns,
+    before: Instance, catalog: Catalog, needs: ResourceNeeds, constraints: PlanConstraints, patterns: ProposalPatterns
 ) -> tuple[tuple[InstanceLimits | None, ...], tuple[ExcludedClass, ...]]:
     """Return the present class and every other that fits, by family and size."""
     present = _class(before)
@@ -318,9 +308,7 @@ def _refusal(
 ) -> str:
     if not limits.is_offered:
         return "no RDS list contains it"
-    if before.deployment is Deployment.MULTI_AZ_CLUSTER and not catalog.has_clusters(
-        limits.db_class
-    ):
+    if before.deployment is Deployment.MULTI_AZ_CLUSTER and not catalog.has_clusters(limits.db_class):
         return "no Multi-AZ DB cluster is sold with it"
     # Without documented limits nothing can be replayed. Aurora keeps its data in a cluster
     # volume and has no such limits.

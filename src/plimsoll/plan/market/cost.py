@@ -82,17 +82,13 @@ def cost_of(
     )
 
 
-def summed(
-    hours: BillItem, storage: StorageParts, surplus: BillItem, *, discount: Decimal = Decimal(1)
-) -> Cost:
+def summed(hours: BillItem, storage: StorageParts, surplus: BillItem, *, discount: Decimal = Decimal(1)) -> Cost:
     """Return the cost of parts that were priced separately."""
     assert 0 < discount <= 1
     # Reserved Instances and Savings Plans cover instance hours only.
     if discount != 1 and hours.usd_per_month is not None:
         note = f"the discount, a factor of {discount}, applies to the instance only"
-        hours = replace(
-            hours, usd_per_month=hours.usd_per_month * discount, notes=(*hours.notes, note)
-        )
+        hours = replace(hours, usd_per_month=hours.usd_per_month * discount, notes=(*hours.notes, note))
     parts = (hours, storage.space, storage.ops, storage.throughput, surplus)
     prices = [price for part in parts for price in part.prices]
     # The oldest price dates the sum.
@@ -113,17 +109,11 @@ def summed(
         is_weak=any(price.is_weak for price in prices),
         sources=_once(_source(price) for price in prices),
         unknown=unknown,
-        notes=_once(
-            text
-            for text in [n for p in parts for n in p.notes] + [price.note for price in prices]
-            if text
-        ),
+        notes=_once(text for text in [n for p in parts for n in p.notes] + [price.note for price in prices] if text),
     )
 
 
-def usd_per_day_more(
-    before: Instance, before_cost: Cost, after: Instance, after_cost: Cost
-) -> Decimal | None:
+def usd_per_day_more(before: Instance, before_cost: Cost, after: Instance, after_cost: Cost) -> Decimal | None:
     """
     Return the additional cost of `after` in 24 hours; negative where it costs less.
 
@@ -204,9 +194,7 @@ def _changed(before: Instance, after: Instance) -> Iterable[str]:
 def instance_part(instance: Instance, book: PriceBook) -> BillItem:
     """Return the cost of the class's hours, without discount, with the licence if it is included."""
     if instance.region is not None and instance.region != book.region:
-        return _unknown(
-            f"the instance is in {instance.region}, but the prices are of {book.region}"
-        )
+        return _unknown(f"the instance is in {instance.region}, but the prices are of {book.region}")
     if is_serverless(instance):
         return _unknown("the price of Aurora Serverless depends on the capacity used per hour")
     if instance.db_class is None or instance.engine is None:
@@ -230,15 +218,10 @@ def instance_part(instance: Instance, book: PriceBook) -> BillItem:
     if price is None:
         return _unknown(
             book.why_unknown(
-                instance.db_class,
-                engine=instance.engine,
-                deployment=deployment,
-                license_model=license_model,
+                instance.db_class, engine=instance.engine, deployment=deployment, license_model=license_model
             )
         )
-    return BillItem(
-        usd_per_month=price.usd * HOURS_PER_MONTH, prices=(price,), notes=tuple(_taken(instance))
-    )
+    return BillItem(usd_per_month=price.usd * HOURS_PER_MONTH, prices=(price,), notes=tuple(_taken(instance)))
 
 
 def _taken(instance: Instance) -> Iterable[str]:
@@ -247,9 +230,7 @@ def _taken(instance: Instance) -> Iterable[str]:
         yield "it is unknown whether the instance has a standby; the price is for Single-AZ"
 
 
-def storage_parts(
-    instance: Instance, book: PriceBook, *, catalog: Catalog | None = None
-) -> StorageParts:
+def storage_parts(instance: Instance, book: PriceBook, *, catalog: Catalog | None = None) -> StorageParts:
     """Return the cost of space, provisioned IOPS and throughput, additional storage included."""
     facts = catalog or package_catalog()
     storage = instance.storage
@@ -268,9 +249,7 @@ def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> Stora
     storage, deployment = instance.storage, instance.deployment
     if storage.kind is None or storage.size_gib is None:
         missing = "type" if storage.kind is None else "size"
-        unknown = _unknown(
-            f"the price depends on storage type and size, and the {missing} is unknown"
-        )
+        unknown = _unknown(f"the price depends on storage type and size, and the {missing} is unknown")
         return StorageParts(space=unknown, ops=_free(), throughput=_free())
     space = _priced(f"{storage.kind}_storage", storage.size_gib, book, deployment=deployment)
     if storage.kind == "standard":
@@ -286,9 +265,7 @@ def _one_storage(instance: Instance, book: PriceBook, catalog: Catalog) -> Stora
 def _provisioned(storage: Storage, book: PriceBook, *, deployment: Deployment) -> BillItem:
     """Return the cost of io1 and io2 IOPS, every one of which is billed."""
     if storage.provisioned_ops_per_s is None:
-        return _unknown(
-            f"{storage.kind} is billed per provisioned IOPS, and their number is unknown"
-        )
+        return _unknown(f"{storage.kind} is billed per provisioned IOPS, and their number is unknown")
     item = f"{storage.kind}_ops"
     return _priced(item, storage.provisioned_ops_per_s, book, deployment=deployment)
 
@@ -327,9 +304,7 @@ def _by_request(book: PriceBook) -> BillItem:
     """Return the unknown cost of magnetic storage, which depends on the number of future requests."""
     price = book.storage_price("standard_io")
     rate = f" (${price.usd} a million)" if price else ""
-    return _unknown(
-        f"magnetic storage is also billed per request{rate}, and their number is unknown"
-    )
+    return _unknown(f"magnetic storage is also billed per request{rate}, and their number is unknown")
 
 
 def _aurora_storage(instance: Instance, book: PriceBook) -> StorageParts:
@@ -346,11 +321,7 @@ def _aurora_storage(instance: Instance, book: PriceBook) -> StorageParts:
 
 
 def credits_part(
-    instance: Instance,
-    book: PriceBook,
-    cpu_credits_per_hour: float | None,
-    *,
-    catalog: Catalog | None = None,
+    instance: Instance, book: PriceBook, cpu_credits_per_hour: float | None, *, catalog: Catalog | None = None
 ) -> BillItem:
     """
     Return the cost of CPU credits beyond those a T class earns; zero for another class.
@@ -372,16 +343,12 @@ def credits_part(
     price = book.storage_price(item)
     if cpu_credits_per_hour is None:
         rate = f" at ${price.usd:f} a vCPU-hour" if price else ""
-        note = (
-            f"CPU credits beyond those {limits.db_class} earns cost extra{rate}; not included here"
-        )
+        note = f"CPU credits beyond those {limits.db_class} earns cost extra{rate}; not included here"
         return BillItem(usd_per_month=None, notes=(note,))
     # In Unlimited mode a T class at zero balance is billed and not throttled (EC2 user guide, burstable
     # instances).
     if not earned.is_unlimited:
-        return _unknown(
-            f"RDS does not document whether {limits.db_class} is billed for extra CPU credits"
-        )
+        return _unknown(f"RDS does not document whether {limits.db_class} is billed for extra CPU credits")
     if instance.deployment is not Deployment.SINGLE_AZ:
         return _unknown("RDS does not document whether a standby's CPU credits are billed")
     if price is None:

@@ -49,17 +49,11 @@ def moves_of(before: Instance, after: Instance) -> tuple[Move, ...]:
 
 def _moves(before: Instance, after: Instance) -> Iterator[Move]:
     was, now = before.storage, after.storage
-    if (
-        before.db_class
-        and after.db_class
-        and class_name(before.db_class) != class_name(after.db_class)
-    ):
+    if before.db_class and after.db_class and class_name(before.db_class) != class_name(after.db_class):
         classes = class_name(before.db_class), class_name(after.db_class)
         yield _move(MoveKind.CLASS, "class", *classes)
     if was.kind != now.kind:
-        yield _move(
-            MoveKind.STORAGE_TYPE, "storage type", was.kind or "unknown", now.kind or "unknown"
-        )
+        yield _move(MoveKind.STORAGE_TYPE, "storage type", was.kind or "unknown", now.kind or "unknown")
     if was.size_gib != now.size_gib:
         yield _move(MoveKind.STORAGE_SIZE, "storage size", _gib(was), _gib(now))
     if was.provisioned_ops_per_s != now.provisioned_ops_per_s:
@@ -92,11 +86,7 @@ def legacy_of(instance: Instance, catalog: Catalog, held: Iterable[Ceiling]) -> 
 
 
 def free_moves(
-    instance: Instance,
-    catalog: Catalog,
-    *,
-    legacy: LegacyLimits | None = None,
-    usd_more: UsdMore | None = None,
+    instance: Instance, catalog: Catalog, *, legacy: LegacyLimits | None = None, usd_more: UsdMore | None = None
 ) -> tuple[FreeMove, ...]:
     """
     Return the changes that cost nothing: a restart, gp3 for gp2, and IOPS that the class cannot use.
@@ -126,12 +116,7 @@ def _restart(instance: Instance, catalog: Catalog, legacy: LegacyLimits | None) 
     if legacy is None or now is None:
         return None
     was, will = _shown(legacy), _shown(now)
-    move = Move(
-        kind=MoveKind.RESTART,
-        before=was,
-        after=will,
-        text=f"stop and start: EBS throughput {was} to {will}",
-    )
+    move = Move(kind=MoveKind.RESTART, before=was, after=will, text=f"stop and start: EBS throughput {was} to {will}")
     how_sure = (
         "EC2 documents that a stop and start applies the present limits"
         if legacy.is_lifted_by_restart
@@ -160,9 +145,7 @@ def _to_gp3(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> F
     )
 
 
-def _unused_provision(
-    instance: Instance, catalog: Catalog, usd_more: UsdMore | None
-) -> FreeMove | None:
+def _unused_provision(instance: Instance, catalog: Catalog, usd_more: UsdMore | None) -> FreeMove | None:
     """Return the change to fewer IOPS and less throughput, as far as the class cannot use them."""
     storage = instance.storage
     limits = limits_of(instance, catalog)
@@ -182,10 +165,7 @@ def _unused_provision(
         moves=moves_of(instance, after),
         instance=replace(after, pending=()),
         legacy=None,
-        text=(
-            f"You pay for {_ops(storage)} IOPS; {limits.db_class} can use"
-            f" {limits.ebs_burst_ops_per_s:,.0f} IOPS."
-        ),
+        text=(f"You pay for {_ops(storage)} IOPS; {limits.db_class} can use {limits.ebs_burst_ops_per_s:,.0f} IOPS."),
     )
 
 
@@ -217,10 +197,7 @@ def _serves_no_less(before: Instance, after: Instance, catalog: Catalog) -> bool
     throughput = was.get(Family.INSTANCE_EBS_THROUGHPUT.value)
     ops = was.get(Family.INSTANCE_EBS_IOPS.value)
     most_bytes = throughput.burst if throughput else inf
-    pairs = (
-        (Family.VOLUME_THROUGHPUT, most_bytes),
-        (Family.VOLUME_IOPS, ops.burst if ops else inf),
-    )
+    pairs = ((Family.VOLUME_THROUGHPUT, most_bytes), (Family.VOLUME_IOPS, ops.burst if ops else inf))
     for family, most in pairs:
         old, new = was.get(family.value), will.get(family.value)
         if old is None or new is None:

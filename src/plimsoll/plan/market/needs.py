@@ -24,12 +24,7 @@ from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.plan.market.patterns import (
-    SMALLER_CONNECTIONS,
-    SMALLER_CPU,
-    SMALLER_MEMORY,
-    SMALLER_NETWORK,
-)
+from plimsoll.plan.market.patterns import SMALLER_CONNECTIONS, SMALLER_CPU, SMALLER_MEMORY, SMALLER_NETWORK
 from plimsoll.plan.market.shape import shape_of
 from plimsoll.units import GIB, format_bytes, format_bytes_per_s, format_ratio, number
 
@@ -128,9 +123,7 @@ def needs_of(snapshot: Snapshot, catalog: Catalog, *, growth: float = 1.0) -> Re
     return _with_notes(found)
 
 
-def shortfall(
-    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: frozenset[str]
-) -> str:
+def shortfall(limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: frozenset[str]) -> str:
     """
     Return the first need that a class does not meet, as the rest of a sentence; empty without one.
 
@@ -153,9 +146,7 @@ def shortfall(
     return ""
 
 
-def _cpu_shortfall(
-    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
-) -> str:
+def _cpu_shortfall(limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool) -> str:
     if may:
         return ""
     count = limits.vcpu_count
@@ -176,9 +167,7 @@ def _cpu_shortfall(
     return _credit_shortfall(limits, needs, catalog, count)
 
 
-def _credit_shortfall(
-    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, vcpu_count: int
-) -> str:
+def _credit_shortfall(limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, vcpu_count: int) -> str:
     """Return the shortfall of a burstable class whose credits do not last for the busiest day."""
     if not limits.is_cpu_burstable:
         return ""
@@ -208,9 +197,7 @@ def _sustained_vcpus(needs: ResourceNeeds, catalog: Catalog) -> float | None:
     return ratio * needs.present.vcpu_count
 
 
-def _memory_shortfall(
-    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
-) -> str:
+def _memory_shortfall(limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool) -> str:
     del catalog
     present = needs.present.memory_bytes if needs.present else needs.instance.memory_bytes
     if limits.memory_bytes is None:
@@ -225,9 +212,7 @@ def _memory_shortfall(
     return ""
 
 
-def _connection_shortfall(
-    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
-) -> str:
+def _connection_shortfall(limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool) -> str:
     if may:
         return ""
     has = _default_connections(needs.instance, limits, catalog)
@@ -246,17 +231,13 @@ def _connection_shortfall(
     return ""
 
 
-def _default_connections(
-    instance: Instance, limits: InstanceLimits, catalog: Catalog
-) -> float | None:
+def _default_connections(instance: Instance, limits: InstanceLimits, catalog: Catalog) -> float | None:
     """Return the default of connections for a class's whole memory, an upper bound; None if unknown."""
     return _connections_of(shape_of(instance), limits.db_class, limits.memory_bytes, catalog)
 
 
 @lru_cache(maxsize=16_384)
-def _connections_of(
-    shape: Instance, db_class: str, memory_bytes: int | None, catalog: Catalog
-) -> float | None:
+def _connections_of(shape: Instance, db_class: str, memory_bytes: int | None, catalog: Catalog) -> float | None:
     asked = replace(shape, db_class=db_class, memory_bytes=memory_bytes, ebs_limits=None)
     if not catalog.knows(db_class):
         return None
@@ -264,9 +245,7 @@ def _connections_of(
     return found[0].value if found else None
 
 
-def _network_shortfall(
-    limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool
-) -> str:
+def _network_shortfall(limits: InstanceLimits, needs: ResourceNeeds, catalog: Catalog, may: bool) -> str:
     del catalog
     present, has = needs.present, limits.network_baseline_bytes_per_s
     if may or present is None:
@@ -316,10 +295,7 @@ def _with_notes(needs: ResourceNeeds) -> ResourceNeeds:
 
 
 def _used_gib(snapshot: Snapshot) -> float | None:
-    free, size_gib = (
-        _lowest(snapshot, Metric.FREE_STORAGE_BYTES),
-        snapshot.instance.storage.total_gib,
-    )
+    free, size_gib = (_lowest(snapshot, Metric.FREE_STORAGE_BYTES), snapshot.instance.storage.total_gib)
     return None if free is None or size_gib is None else max(size_gib - free / GIB, 0.0)
 
 

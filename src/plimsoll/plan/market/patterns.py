@@ -67,9 +67,7 @@ class ProposalPatterns(Struct, frozen=True, kw_only=True):
         return is_allowed and not self.denies_kind(kind)
 
 
-def patterns_of(
-    instance: Instance, constraints: PlanConstraints, catalog: Catalog
-) -> ProposalPatterns:
+def patterns_of(instance: Instance, constraints: PlanConstraints, catalog: Catalog) -> ProposalPatterns:
     """
     Return the patterns that the constraints allow and deny.
 
@@ -83,9 +81,7 @@ def patterns_of(
     allow, deny = _words(constraints.allow), _words(constraints.deny)
     if deny - {ARCHITECTURE}:
         word = min(deny - {ARCHITECTURE})
-        raise UsageError(
-            f"'{word}' is denied by default", f"Omit it, or use --allow {word} to permit it."
-        )
+        raise UsageError(f"'{word}' is denied by default", f"Omit it, or use --allow {word} to permit it.")
     found = ProposalPatterns(
         allowed_classes=_classes(constraints.allow, known),
         denied_classes=_classes(constraints.deny, known),
@@ -121,13 +117,10 @@ def _check_kept(instance: Instance, constraints: PlanConstraints, found: Proposa
     kind = instance.storage.kind
     if constraints.keep_storage and kind is not None:
         if found.denies_kind(kind):
-            raise UsageError(
-                f"--keep-storage keeps {kind}, which --deny rules out", "Leave one of the two out."
-            )
+            raise UsageError(f"--keep-storage keeps {kind}, which --deny rules out", "Leave one of the two out.")
         if found.allowed_kinds:
             raise UsageError(
-                f"--keep-storage keeps {kind}, so no other type can be allowed:"
-                f" {', '.join(found.allowed_kinds)}",
+                f"--keep-storage keeps {kind}, so no other type can be allowed: {', '.join(found.allowed_kinds)}",
                 "Leave one of the two out.",
             )
 

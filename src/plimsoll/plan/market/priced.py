@@ -90,12 +90,7 @@ class _Prices:
 
 
 def priced(
-    found: Arrangements,
-    book: PriceBook,
-    *,
-    needs: ResourceNeeds,
-    constraints: PlanConstraints,
-    catalog: Catalog,
+    found: Arrangements, book: PriceBook, *, needs: ResourceNeeds, constraints: PlanConstraints, catalog: Catalog
 ) -> ArrangementPrices:
     """
     Return the prices of arrangements.
@@ -108,19 +103,14 @@ def priced(
         catalog: what gp3 includes.
     """
     surplus = tuple(
-        None if one is None else needs.surplus_credits_per_hour(one, catalog)
-        for one in (found.own, *found.classes)
+        None if one is None else needs.surplus_credits_per_hour(one, catalog) for one in (found.own, *found.classes)
     )
     return _priced(found.grid, _Prices(book), surplus, constraints.discount, catalog)
 
 
 @lru_cache(maxsize=GRIDS_KEPT)
 def _priced(
-    grid: SetupGrid,
-    prices: _Prices,
-    surplus: tuple[float | None, ...],
-    discount: Decimal,
-    catalog: Catalog,
+    grid: SetupGrid, prices: _Prices, surplus: tuple[float | None, ...], discount: Decimal, catalog: Catalog
 ) -> ArrangementPrices:
     """Return the prices, given the surplus of CPU credits of the current class and of all others."""
     before, own, book = grid.shape, grid.own, prices.book
@@ -145,19 +135,13 @@ def _priced(
 
 
 @lru_cache(maxsize=GRIDS_KEPT)
-def _storage_costs(
-    shape: Instance, storages: tuple[Storage, ...], prices: _Prices, catalog: Catalog
-) -> IntArray:
+def _storage_costs(shape: Instance, storages: tuple[Storage, ...], prices: _Prices, catalog: Catalog) -> IntArray:
     costs = [_storage_cost(replace(shape, storage=one), prices.book, catalog) for one in storages]
     return np.array(costs, dtype=np.int64)
 
 
 def _class_cost(
-    instance: Instance,
-    prices: _Prices,
-    cpu_credits_per_hour: float | None,
-    discount: Decimal,
-    catalog: Catalog,
+    instance: Instance, prices: _Prices, cpu_credits_per_hour: float | None, discount: Decimal, catalog: Catalog
 ) -> int:
     usd = _hours_usd(instance, prices)
     surplus = credits_part(instance, prices.book, cpu_credits_per_hour, catalog=catalog)

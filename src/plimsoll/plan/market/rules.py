@@ -27,15 +27,7 @@ from plimsoll.model.instance import Deployment, Instance, Storage, engine_family
 from plimsoll.model.limit import InstanceLimits
 from plimsoll.model.plan import Band, Disruption
 from plimsoll.model.shell import shell_word
-from plimsoll.units import (
-    GIB,
-    KIB,
-    MIB,
-    format_bytes,
-    format_duration,
-    format_ratio,
-    number,
-)
+from plimsoll.units import GIB, KIB, MIB, format_bytes, format_duration, format_ratio, number
 
 _PLACEHOLDER = '"$DB_INSTANCE"'
 """Placeholder for an identifier that is unknown, or that a terminal cannot display."""
@@ -80,9 +72,7 @@ def disruption_of(
     is_type_changed = before.storage.kind != after.storage.kind
     return Disruption(
         text=_sentence("; ".join(parts) or "nothing is changed"),
-        is_restart=is_restart
-        or _class_changes(before, after)
-        or (from_magnetic and is_type_changed),
+        is_restart=is_restart or _class_changes(before, after) or (from_magnetic and is_type_changed),
         optimising_s=None if copied else _optimising_s(before, after, catalog, used_gib),
         moved_bytes=moved,
         reversal=" ".join(_reversals(before, after, is_restart=is_restart)),
@@ -105,9 +95,7 @@ def is_copied(before: Instance, after: Instance, catalog: Catalog) -> bool:
     return None not in counts and counts[0] != counts[1]
 
 
-def commands_of(
-    before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool = False
-) -> tuple[str, ...]:
+def commands_of(before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool = False) -> tuple[str, ...]:
     """
     Return the shell lines that would order a change; empty where nothing changes, or RDS cannot do it.
 
@@ -123,10 +111,7 @@ def commands_of(
         return ()
     where = _where(before)
     if is_restart:
-        asked = (
-            f"aws rds describe-db-instances {where}"
-            " --query 'DBInstances[0].DBInstanceStatus' --output text"
-        )
+        asked = f"aws rds describe-db-instances {where} --query 'DBInstances[0].DBInstanceStatus' --output text"
         return (
             f"aws rds stop-db-instance {where}",
             f'until [ "$({asked})" = stopped ]; do sleep {_POLL_S}; done',
@@ -212,23 +197,14 @@ def _where(instance: Instance) -> str:
     name = instance.identifier if cluster is UNSET else cluster
     is_known = bool(name) and name != Instance().identifier and name.isprintable()
     # A name with a leading dash would be read as an option, so it is joined with `=`.
-    text = (
-        f"{option}={shell_word(name)}" if name.startswith("-") else f"{option} {shell_word(name)}"
-    )
+    text = f"{option}={shell_word(name)}" if name.startswith("-") else f"{option} {shell_word(name)}"
     if not is_known:
         text = f"{option} {_PLACEHOLDER}"
     region = instance.region
     return f"{text} --region {shell_word(region)}" if region and region.isprintable() else text
 
 
-def _parts(
-    before: Instance,
-    after: Instance,
-    catalog: Catalog,
-    copy: str,
-    *,
-    is_restart: bool,
-) -> Iterator[str]:
+def _parts(before: Instance, after: Instance, catalog: Catalog, copy: str, *, is_restart: bool) -> Iterator[str]:
     if is_restart:
         yield _stop_text(before)
     if _class_changes(before, after):
@@ -246,14 +222,10 @@ def _parts(
 
 def _stop_text(instance: Instance) -> str:
     if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
-        return (
-            "RDS cannot stop a Multi-AZ DB cluster; a change to another class and back should"
-            " bring new hosts too"
-        )
+        return "RDS cannot stop a Multi-AZ DB cluster; a change to another class and back should bring new hosts too"
     if not can_be_stopped(instance):
         return (
-            "RDS cannot stop SQL Server with a standby; a change to another class and back"
-            " should bring a new host too"
+            "RDS cannot stop SQL Server with a standby; a change to another class and back should bring a new host too"
         )
     return (
         "the database is down until the start has finished; stopping takes minutes to an hour,"
@@ -264,10 +236,7 @@ def _stop_text(instance: Instance) -> str:
 
 def _class_text(instance: Instance, catalog: Catalog) -> str:
     if instance.deployment is Deployment.MULTI_AZ_CLUSTER:
-        return (
-            "the writer and both readable standbys change class, which interrupts connections for"
-            " minutes"
-        )
+        return "the writer and both readable standbys change class, which interrupts connections for minutes"
     # With a standby a class change ends in a failover, whose duration RDS documents.
     if instance.multi_az:
         low = catalog.volume_rule("modify", "failover_s_min").value
@@ -276,14 +245,10 @@ def _class_text(instance: Instance, catalog: Catalog) -> str:
             f"a failover to the standby, typically {low:g} to {high:g} s, longer after large"
             " transactions (RDS User Guide)"
         )
-    return (
-        "the database is down while the class changes; expect minutes (RDS documents no duration)"
-    )
+    return "the database is down while the class changes; expect minutes (RDS documents no duration)"
 
 
-def _optimising_s(
-    before: Instance, after: Instance, catalog: Catalog, used_gib: float | None
-) -> Band | None:
+def _optimising_s(before: Instance, after: Instance, catalog: Catalog, used_gib: float | None) -> Band | None:
     """
     Return the duration of optimising volumes that are changed in place; None without any or without a size.
 
@@ -300,19 +265,11 @@ def _optimising_s(
     per_gib = catalog.volume_rule("modify", "optimising_s_per_gib").value
     long_s = catalog.volume_rule("modify", "optimising_s_long").value
     middle = per_gib * (size_gib if used_gib is None else min(used_gib, size_gib)) / count
-    return Band(
-        low=min(_FEW_MINUTES_S, middle),
-        middle=middle,
-        high=max(long_s, per_gib * size_gib / count),
-    )
+    return Band(low=min(_FEW_MINUTES_S, middle), middle=middle, high=max(long_s, per_gib * size_gib / count))
 
 
 def _copy_text(
-    before: Instance,
-    after: Instance,
-    catalog: Catalog,
-    moved_bytes: float | None,
-    served_bytes_per_s: float | None,
+    before: Instance, after: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None
 ) -> str:
     was, will = volume_count_of(before, catalog), volume_count_of(after, catalog)
     counts = f"{will} new volumes in place of {was}" if was and will else "new volumes"
@@ -324,9 +281,7 @@ def _copy_text(
     )
 
 
-def _copy_cost(
-    before: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None
-) -> str:
+def _copy_cost(before: Instance, catalog: Catalog, moved_bytes: float | None, served_bytes_per_s: float | None) -> str:
     """Return a lower bound of a copy's hours and I/O, as the end of a sentence; empty where unknown."""
     chain = chain_of(before, catalog)
     if not moved_bytes or not chain:
@@ -360,17 +315,13 @@ def _reversals(before: Instance, after: Instance, *, is_restart: bool) -> Iterat
         yield "Storage size cannot be reduced again."
 
 
-def _notes(
-    before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool
-) -> Iterator[str]:
+def _notes(before: Instance, after: Instance, catalog: Catalog, *, is_restart: bool) -> Iterator[str]:
     if is_restart and can_be_stopped(before):
         yield "RDS cannot stop a read replica, or an instance that has one."
         if before.multi_az:
             yield "With a standby the stop can take long, and the standby may become the primary."
     if before.pending and not is_restart:
-        yield (
-            f"--apply-immediately also applies the pending changes: {', '.join(before.pending)}."
-        )
+        yield (f"--apply-immediately also applies the pending changes: {', '.join(before.pending)}.")
     if is_restart and before.pending:
         yield f"A stop drops the pending changes: {', '.join(before.pending)}."
     if before.deployment is Deployment.MULTI_AZ_CLUSTER:

@@ -71,8 +71,7 @@ def storages_of(
         for kind in _kinds(before)
         if patterns.permits_kind(kind) or (kind == present.kind and kept)
         for storage in _of_kind(kind, before, family, catalog)
-        if not _is_same(storage, present)
-        and _can_be_bought(replace(before, storage=storage), catalog)
+        if not _is_same(storage, present) and _can_be_bought(replace(before, storage=storage), catalog)
     ]
     return (*kept, *others), ()
 
@@ -135,9 +134,7 @@ def _of_kind(kind: str, before: Instance, family: str, catalog: Catalog) -> Iter
             yield from _provisioned(plain, rule, has_rates=not is_cluster)
 
 
-def _sizes(
-    kind: str, present_gib: float, rules: tuple[StorageRule, ...], catalog: Catalog
-) -> set[float]:
+def _sizes(kind: str, present_gib: float, rules: tuple[StorageRule, ...], catalog: Catalog) -> set[float]:
     """Return the present size if the type supports it, and larger ones at which a rule changes."""
     if not rules:
         return set()

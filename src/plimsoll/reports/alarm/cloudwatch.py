@@ -98,10 +98,7 @@ def cloudformation(alarms: AlarmSet, action: str | None) -> str:
     """Return the alarms as a CloudFormation template; without an action, a parameter has to be set."""
     import yaml
 
-    topic: dict[str, Any] = {
-        "Type": "String",
-        "Description": "ARN to notify, for example of an SNS topic",
-    }
+    topic: dict[str, Any] = {"Type": "String", "Description": "ARN to notify, for example of an SNS topic"}
     if action is not None:
         topic["Default"] = action
     template = {
@@ -111,10 +108,7 @@ def cloudformation(alarms: AlarmSet, action: str | None) -> str:
         "Resources": {
             _camel(alarm.key): {
                 "Type": "AWS::CloudWatch::Alarm",
-                "Properties": {
-                    **request_of(alarm, alarms.identifier),
-                    "AlarmActions": [{"Ref": "AlarmTopicArn"}],
-                },
+                "Properties": {**request_of(alarm, alarms.identifier), "AlarmActions": [{"Ref": "AlarmTopicArn"}]},
             }
             for alarm in alarms.alarms
         },

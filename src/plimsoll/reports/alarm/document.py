@@ -1,25 +1,9 @@
 """The document of alarms: what each watches, and what it would have done."""
 
 from plimsoll.model.alarm import Alarm, AlarmHistory, AlarmSet
-from plimsoll.reports.document.parts import (
-    Cell,
-    Column,
-    Document,
-    Paragraph,
-    Section,
-    Table,
-    Tone,
-    bullets_of,
-)
+from plimsoll.reports.document.parts import Cell, Column, Document, Paragraph, Section, Table, Tone, bullets_of
 from plimsoll.reports.render.words import FAMILY_NAMES
-from plimsoll.units import (
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-    format_time,
-    number,
-)
+from plimsoll.units import format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, format_time, number
 
 # AWS price list, usage type APS1-CW:AlarmMonitorUsage (standard resolution), queried on 2026-08-12 and quoted in a
 # public repository: USD for one alarm metric and month. Other Regions may differ.
@@ -50,14 +34,9 @@ def alarm_document(found: AlarmSet, command: str = "plimsoll alarm TARGET") -> D
             Section(title="Good to know", parts=(bullets_of([*notes, *_remarks(found)]),)),
             Section(
                 title="Left out",
-                parts=(bullets_of([f"{one.name}: {one.why}." for one in found.left_out]),)
-                if found.left_out
-                else (),
+                parts=(bullets_of([f"{one.name}: {one.why}." for one in found.left_out]),) if found.left_out else (),
             ),
-            Section(
-                title="Print them",
-                parts=(bullets_of([f"{command} --format {form}" for form in FORMS]),),
-            ),
+            Section(title="Print them", parts=(bullets_of([f"{command} --format {form}" for form in FORMS]),)),
         ),
     )
 
@@ -75,9 +54,7 @@ def _remarks(found: AlarmSet) -> list[str]:
         cost,
     ]
     if any(not history.is_measured for history in found.histories):
-        remarks.append(
-            "Not measured: this window has no samples of a metric of the alarm, or only coarse ones."
-        )
+        remarks.append("Not measured: this window has no samples of a metric of the alarm, or only coarse ones.")
     return remarks
 
 
@@ -100,10 +77,7 @@ def _headline(found: AlarmSet) -> str:
         return f"No alarm would have gone off when {limit}, first at {_moment(found.held_s)} UTC."
     lead_s = found.held_s - min(fired)
     side = "before" if lead_s >= 0 else "after"
-    return (
-        f"An alarm would have gone off at {_moment(min(fired))} UTC, "
-        f"{format_duration(abs(lead_s))} {side} {limit}."
-    )
+    return f"An alarm would have gone off at {_moment(min(fired))} UTC, {format_duration(abs(lead_s))} {side} {limit}."
 
 
 def _moment(epoch_s: int) -> str:
@@ -111,11 +85,7 @@ def _moment(epoch_s: int) -> str:
 
 
 def _table(found: AlarmSet) -> Table:
-    columns = [
-        Column(title="alarm", least=14),
-        Column(title="goes off", least=12),
-        Column(title="for", least=8),
-    ]
+    columns = [Column(title="alarm", least=14), Column(title="goes off", least=12), Column(title="for", least=8)]
     if found.histories:
         columns.append(Column(title="in this window", least=16))
     rows: list[tuple[str | Cell, ...]] = []
@@ -125,10 +95,7 @@ def _table(found: AlarmSet) -> Table:
             row.append(_done(alarm, found.histories[at]))
         rows.append(tuple(row))
     return Table(
-        columns=tuple(columns),
-        rows=tuple(rows),
-        stacks=True,
-        remarks=tuple(alarm.why for alarm in found.alarms),
+        columns=tuple(columns), rows=tuple(rows), stacks=True, remarks=tuple(alarm.why for alarm in found.alarms)
     )
 
 
@@ -149,9 +116,7 @@ def _amount(alarm: Alarm) -> str:
 
 
 def _lasting(alarm: Alarm) -> str:
-    needed, of = (
-        n * alarm.period_s // 60 for n in (alarm.datapoints_to_alarm, alarm.evaluation_periods)
-    )
+    needed, of = (n * alarm.period_s // 60 for n in (alarm.datapoints_to_alarm, alarm.evaluation_periods))
     return f"{needed} of {of} min"
 
 

@@ -17,13 +17,7 @@ from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio, n
 
 _PANEL_WIDTH, _PANEL_HEIGHT, _PANELS_IN_ROW = 12, 8, 2
 # Grafana's names of units. Exporters and CloudWatch give balances in percent, and bytes are decimal as in our texts.
-_UNITS = {
-    "bytes/s": "Bps",
-    "ops/s": "iops",
-    "ratio": "percent",
-    "count": "short",
-    "credits": "short",
-}
+_UNITS = {"bytes/s": "Bps", "ops/s": "iops", "ratio": "percent", "count": "short", "credits": "short"}
 _GREEN, _ORANGE, _RED = "green", "orange", "red"
 # An axis that ends at the highest line would hide it.
 _ROOM_ABOVE = 1.1
@@ -44,18 +38,9 @@ def grafana_dashboard(alarms: AlarmSet, exporter: ExporterName | None) -> str:
     for alarm in alarms.alarms:
         shown.setdefault(alarm.metrics, []).append(alarm)
     kind = "cloudwatch" if exporter is None else "prometheus"
-    panels = [
-        _panel(place, same, alarms.identifier, exporter)
-        for place, same in enumerate(shown.values())
-    ]
+    panels = [_panel(place, same, alarms.identifier, exporter) for place, same in enumerate(shown.values())]
     simulated = " (SIMULATED DATA)" if alarms.is_simulated else ""
-    source = {
-        "name": "datasource",
-        "label": "Data source",
-        "type": "datasource",
-        "query": kind,
-        "hide": 0,
-    }
+    source = {"name": "datasource", "label": "Data source", "type": "datasource", "query": kind, "hide": 0}
     dashboard = {
         # The same address for the same instance: a second import replaces the first.
         "uid": f"plimsoll-alarms-{sha256(f'{kind} {alarms.identifier}'.encode()).hexdigest()[:12]}",
@@ -74,9 +59,7 @@ def grafana_dashboard(alarms: AlarmSet, exporter: ExporterName | None) -> str:
     return json.dumps(dashboard, indent=2, ensure_ascii=False) + "\n"
 
 
-def _panel(
-    place: int, alarms: Sequence[Alarm], identifier: str, exporter: ExporterName | None
-) -> dict[str, Any]:
+def _panel(place: int, alarms: Sequence[Alarm], identifier: str, exporter: ExporterName | None) -> dict[str, Any]:
     first = alarms[0]
     source = {"type": "cloudwatch" if exporter is None else "prometheus", "uid": "${datasource}"}
     title = " + ".join(METRICS[metric].cloudwatch or metric.value for metric in first.metrics)
@@ -133,25 +116,18 @@ def _steps(lines: Sequence[_Line], *, is_below: bool) -> list[dict[str, Any]]:
     values = [_tidy(value) for value, _, _ in lines]
     colors = [color for _, color, _ in lines]
     colors = [*colors, _GREEN] if is_below else [_GREEN, *colors]
-    return [
-        {"value": value, "color": color}
-        for value, color in zip([None, *values], colors, strict=True)
-    ]
+    return [{"value": value, "color": color} for value, color in zip([None, *values], colors, strict=True)]
 
 
 def _lines(alarm: Alarm) -> list[_Line]:
     """Return the lines of an alarm: that of its limit, or for a balance that of the alarm."""
     value = alarm.cloudwatch_trigger
-    needed, of = (
-        n * alarm.period_s // 60 for n in (alarm.datapoints_to_alarm, alarm.evaluation_periods)
-    )
+    needed, of = (n * alarm.period_s // 60 for n in (alarm.datapoints_to_alarm, alarm.evaluation_periods))
     amount = _amount(alarm, alarm.threshold)
     note = f" {alarm.note}" if alarm.note else ""
     if alarm.is_below:
         color = _RED if alarm.key.endswith("-empty") else _ORANGE
-        return [
-            (value, color, f"{alarm.name}: at or below {amount} for {needed} of {of} min.{note}")
-        ]
+        return [(value, color, f"{alarm.name}: at or below {amount} for {needed} of {of} min.{note}")]
     assert alarm.ceiling is not None
     # Use above a baseline is normal while credits last.
     color = _ORANGE if alarm.kind is AlarmKind.BASELINE else _RED
@@ -178,9 +154,7 @@ def _tidy(value: float) -> int | float:
     return int(rounded) if rounded == int(rounded) else rounded
 
 
-def _cloudwatch_targets(
-    metrics: Sequence[Metric], identifier: str, label: str
-) -> list[dict[str, Any]]:
+def _cloudwatch_targets(metrics: Sequence[Metric], identifier: str, label: str) -> list[dict[str, Any]]:
     """Return a query for each metric, and one for their sum; the summands are then hidden."""
     common = {"queryMode": "Metrics", "metricQueryType": 0, "region": "default", "period": ""}
     targets: list[dict[str, Any]] = [

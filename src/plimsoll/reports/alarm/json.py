@@ -23,12 +23,7 @@ from plimsoll.reports.render.json_values import (
 from plimsoll.units import format_time
 
 AlarmFamily = Literal[
-    "instance_ebs_throughput",
-    "instance_ebs_iops",
-    "volume_throughput",
-    "volume_iops",
-    "cpu_credits",
-    "connections",
+    "instance_ebs_throughput", "instance_ebs_iops", "volume_throughput", "volume_iops", "cpu_credits", "connections"
 ]
 AlarmBalance = Literal["byte_balance_ratio", "io_balance_ratio", "volume_balance_ratio"]
 AlarmMetric = Literal[

@@ -48,10 +48,7 @@ def check_picture_ending(path: Path, endings: Sequence[str] = PICTURE_ENDINGS) -
     """
     if path.suffix.lower() not in endings:
         listed = " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
-        raise UsageError(
-            f"'{path.name}' does not end in {listed}",
-            "The ending selects the kind of picture.",
-        )
+        raise UsageError(f"'{path.name}' does not end in {listed}", "The ending selects the kind of picture.")
 
 
 def write_picture(path: Path, spec: Spec) -> None:

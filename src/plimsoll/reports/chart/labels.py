@@ -98,9 +98,7 @@ def line_boxes(points: Sequence[tuple[float, float]], thickness: float) -> list[
     ]
 
 
-def places_of(
-    named: Sequence[NamedLine], taken: Sequence[Box], within: Box, *, size: float
-) -> list[LabelPlace]:
+def places_of(named: Sequence[NamedLine], taken: Sequence[Box], within: Box, *, size: float) -> list[LabelPlace]:
     """
     Return a place for every name.
 
@@ -178,12 +176,7 @@ def _share(direction: float) -> float:
     return 1.0 if direction < -0.35 else 0.5
 
 
-def _cost(
-    place: LabelPlace,
-    taken: Sequence[Box],
-    leads: Sequence[Line],
-    within: Box,
-) -> float:
+def _cost(place: LabelPlace, taken: Sequence[Box], leads: Sequence[Line], within: Box) -> float:
     box = place.box
     covered = sum(box.covered(other, _AIR) for other in taken)
     covered += sum(box.covered(_around(lead), 1.0) > 0 and _meets(lead, box) for lead in leads) * 50
@@ -205,7 +198,6 @@ def _meets(line: Line, box: Box) -> bool:
     x, y, x2, y2 = line
     count = max(int(hypot(x2 - x, y2 - y) / 2), 1)
     return any(
-        box.left <= x + (x2 - x) * n / count <= box.right
-        and box.top <= y + (y2 - y) * n / count <= box.bottom
+        box.left <= x + (x2 - x) * n / count <= box.right and box.top <= y + (y2 - y) * n / count <= box.bottom
         for n in range(count + 1)
     )

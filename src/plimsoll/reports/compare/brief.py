@@ -31,8 +31,7 @@ def compare_brief(comparison: Comparison) -> Brief:
         Fact("Step", step_sentence(replace(comparison, next_command=""))),
     )
     return Brief(
-        title=f"{words.VERDICT_SIGNS[verdict]} Limits: {BADGES[comparison.outcome]}: "
-        f"{words.subject(after.instance)}",
+        title=f"{words.VERDICT_SIGNS[verdict]} Limits: {BADGES[comparison.outcome]}: {words.subject(after.instance)}",
         style=STYLES[verdict],
         is_simulated=before.is_simulated or after.is_simulated,
         rows=tuple(row for row in rows if row.value),

@@ -39,12 +39,7 @@ _OUTCOMES = {
     LimitsOutcome.WORSE: Tone.BAD,
     LimitsOutcome.UNKNOWN: Tone.UNKNOWN,
 }
-_VERDICTS = {
-    Verdict.BINDS: Tone.BAD,
-    Verdict.NEAR: Tone.NEAR,
-    Verdict.SLACK: Tone.GOOD,
-    Verdict.UNKNOWN: Tone.UNKNOWN,
-}
+_VERDICTS = {Verdict.BINDS: Tone.BAD, Verdict.NEAR: Tone.NEAR, Verdict.SLACK: Tone.GOOD, Verdict.UNKNOWN: Tone.UNKNOWN}
 _NAME = Column(title="")
 
 
@@ -130,8 +125,7 @@ def _ceilings(rows: Iterable[ComparedRow]) -> Table:
 
 def _headroom(rows: Iterable[HeadroomRow]) -> Table:
     cells = (
-        (row.name, _verdict(row.verdict_before), row.before, _verdict(row.verdict_after), row.after)
-        for row in rows
+        (row.name, _verdict(row.verdict_before), row.before, _verdict(row.verdict_after), row.after) for row in rows
     )
     verdict = Column(title="Before", may_break=False)
     columns = (_NAME, verdict, *_numeric("Headroom", "After", "Headroom"))

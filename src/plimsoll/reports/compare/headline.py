@@ -3,14 +3,7 @@
 from collections.abc import Iterable
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.comparison import (
-    Comparison,
-    MeasuredQuantity,
-    Quantity,
-    Side,
-    StepResult,
-    WindowStatistic,
-)
+from plimsoll.model.comparison import Comparison, MeasuredQuantity, Quantity, Side, StepResult, WindowStatistic
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import ALLOWED_RATIO
 from plimsoll.reports.render import words
@@ -24,9 +17,7 @@ def compare_headline(comparison: Comparison) -> str:
     tail = f"; {latency}" if latency else ""
     names = [words.plain(d.instance.identifier) for d in (before, after)]
     names = ["the instance" if name in ("", "unnamed") else name for name in names]
-    unknown = [
-        when for when, d in (("before", before), ("after", after)) if d.verdict is Verdict.UNKNOWN
-    ]
+    unknown = [when for when, d in (("before", before), ("after", after)) if d.verdict is Verdict.UNKNOWN]
     if unknown:
         return f"We cannot say whether {names[1]} was at a ceiling {' or '.join(unknown)}{tail}."
     if _is_all_same(comparison):
@@ -124,14 +115,8 @@ def limit_of(diagnosis: Diagnosis) -> str:
 def _latencies(quantities: Iterable[Quantity]) -> str:
     """Return `reads take 1.9 ms instead of 9.8 ms, writes 15 ms instead of 100 ms`."""
     parts: list[str] = []
-    for subject, noun in (
-        (MeasuredQuantity.READ_LATENCY, "reads"),
-        (MeasuredQuantity.WRITE_LATENCY, "writes"),
-    ):
-        mean = next(
-            (q for q in quantities if q.subject is subject and q.statistic is WindowStatistic.MEAN),
-            None,
-        )
+    for subject, noun in ((MeasuredQuantity.READ_LATENCY, "reads"), (MeasuredQuantity.WRITE_LATENCY, "writes")):
+        mean = next((q for q in quantities if q.subject is subject and q.statistic is WindowStatistic.MEAN), None)
         if mean is None or mean.before is None or mean.after is None:
             continue
         old, new = format_latency(mean.before), format_latency(mean.after)

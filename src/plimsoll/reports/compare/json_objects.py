@@ -243,17 +243,7 @@ class CaveatObject(Struct, frozen=True, kw_only=True):
     """A reason to doubt a difference."""
 
     kind: Literal[
-        "length",
-        "step",
-        "hours",
-        "weekdays",
-        "gaps",
-        "demand",
-        "instances",
-        "order",
-        "overlap",
-        "change",
-        "loading",
+        "length", "step", "hours", "weekdays", "gaps", "demand", "instances", "order", "overlap", "change", "loading"
     ]
     """Its subject."""
     text: str

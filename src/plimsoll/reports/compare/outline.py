@@ -24,23 +24,11 @@ from plimsoll.model.comparison import (
 from plimsoll.model.diagnosis import Diagnosis, Resource, Verdict
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
-from plimsoll.reports.compare.headline import (
-    compare_headline,
-    limit_of,
-    step_sentence,
-    time_of,
-)
+from plimsoll.reports.compare.headline import compare_headline, limit_of, step_sentence, time_of
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
 from plimsoll.reports.render.pair import SAME, pair, percent_of
-from plimsoll.units import (
-    MIB,
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import MIB, format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, number
 
 BADGES = {
     LimitsOutcome.BETTER: "better",
@@ -77,11 +65,7 @@ _STATISTICS = {
     WindowStatistic.LOWEST: "lowest",
     WindowStatistic.BELOW_TENTH: "below 10 %",
 }
-_BALANCES = (
-    MeasuredQuantity.BYTE_BALANCE,
-    MeasuredQuantity.IO_BALANCE,
-    MeasuredQuantity.VOLUME_BALANCE,
-)
+_BALANCES = (MeasuredQuantity.BYTE_BALANCE, MeasuredQuantity.IO_BALANCE, MeasuredQuantity.VOLUME_BALANCE)
 _MACHINE = (MeasuredQuantity.CPU, MeasuredQuantity.CONNECTIONS, MeasuredQuantity.FREE_MEMORY)
 # Of these only the mean is shown, and of _FEWER three statistics; the JSON form has all.
 _MEAN_ONLY = frozenset(
@@ -202,9 +186,7 @@ def compare_outline(comparison: Comparison) -> CompareOutline:
         verdicts=(diagnoses[0].verdict, diagnoses[1].verdict),
         bought=tuple(_bought_row(b) for b in comparison.bought),
         time_at=_time_rows(comparison),
-        bounds=tuple(
-            Fact(name, _bound(d)) for name, d in zip(("Before", "After"), diagnoses, strict=True)
-        ),
+        bounds=tuple(Fact(name, _bound(d)) for name, d in zip(("Before", "After"), diagnoses, strict=True)),
         sections=tuple(_sections(comparison)),
         ceilings=tuple(_ceiling_row(row) for row in comparison.ceilings),
         headroom=tuple(_headroom_row(row) for row in comparison.headroom),
@@ -218,9 +200,7 @@ def _simulated(diagnoses: tuple[Diagnosis, Diagnosis]) -> tuple[str, ...]:
     if all(d.is_simulated for d in diagnoses) and notes[0] == notes[1]:
         return (notes[0],)
     return tuple(
-        f"{when}: {note}"
-        for when, note, d in zip(("Before", "After"), notes, diagnoses, strict=True)
-        if d.is_simulated
+        f"{when}: {note}" for when, note, d in zip(("Before", "After"), notes, diagnoses, strict=True) if d.is_simulated
     )
 
 
@@ -288,9 +268,7 @@ def _levels(row: TimePair) -> str:
     """Return `86.875 MB/s`, or `86.875 → 148.5 MB/s` if the sides differ."""
     digits = 4 if row.family is Family.UNKNOWN else 5
     levels = [
-        format_ops_per_s(level)
-        if row.dimension is Dimension.IOPS
-        else format_bytes_per_s(level, digits)
+        format_ops_per_s(level) if row.dimension is Dimension.IOPS else format_bytes_per_s(level, digits)
         for level in (row.level_before, row.level_after)
         if level is not None
     ]
@@ -306,8 +284,7 @@ def _bound(diagnosis: Diagnosis) -> str:
         return "Nothing binds."
     following = diagnosis.next_ceiling
     then = (
-        f"; next at the same I/O size: {words.ceiling_name(following)}, "
-        f"{words.ceiling_value(following)}"
+        f"; next at the same I/O size: {words.ceiling_name(following)}, {words.ceiling_value(following)}"
         if following
         else ""
     )
@@ -338,19 +315,13 @@ def _sections(comparison: Comparison) -> Iterable[ComparedSection]:
     )
     shares = pair(shared.at_ceiling_before, shared.at_ceiling_after, "ratio")
     share = ComparedRow(
-        name="at a ceiling",
-        statistic="share",
-        before=shares.before,
-        after=shares.after,
-        difference=shares.difference,
+        name="at a ceiling", statistic="share", before=shares.before, after=shares.after, difference=shares.difference
     )
     hours = f"{len(shared.hours)} hour{'s' if len(shared.hours) > 1 else ''}"
     yield ComparedSection(title=f"In the {hours} of the day that both cover", rows=(*rows, share))
 
 
-def _quantity_rows(
-    quantities: Iterable[Quantity], subjects: Iterable[MeasuredQuantity]
-) -> Iterable[ComparedRow]:
+def _quantity_rows(quantities: Iterable[Quantity], subjects: Iterable[MeasuredQuantity]) -> Iterable[ComparedRow]:
     """Yield the rows of these subjects; the name is in the first row of each."""
     wanted = tuple(subjects)
     previous: MeasuredQuantity | None = None
@@ -364,11 +335,7 @@ def _is_shown(quantity: Quantity) -> bool:
     if quantity.subject in _MEAN_ONLY:
         return quantity.statistic is WindowStatistic.MEAN
     if quantity.subject in _FEWER:
-        return quantity.statistic in (
-            WindowStatistic.MEAN,
-            WindowStatistic.P95,
-            WindowStatistic.PEAK,
-        )
+        return quantity.statistic in (WindowStatistic.MEAN, WindowStatistic.P95, WindowStatistic.PEAK)
     return True
 
 

@@ -34,24 +34,7 @@ _DASH, _HEAVY_DASH = "┄", "┅"  # a ceiling, and one that was reached
 _ROWS = 10
 _LABEL = 8  # columns for the numbers on the left, enough for 1,234.5 and 256,000
 _DAY_S = 86400
-_TICKS_S = (
-    5,
-    10,
-    30,
-    60,
-    300,
-    600,
-    1800,
-    3600,
-    7200,
-    10800,
-    21600,
-    43200,
-    86400,
-    172800,
-    604800,
-    2419200,
-)
+_TICKS_S = (5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2419200)
 
 
 def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> list[str]:
@@ -77,9 +60,7 @@ def timeline_blocks(diagnosis: Diagnosis, snapshot: Snapshot, *, width: int) -> 
     axis, clock = _time_axis(start_s, end_s, ["·" if np.isnan(v) else "─" for v in value])
     fine = bucket_s < diagnosis.step_s
     length = format_duration(diagnosis.step_s if fine else bucket_s)
-    what = (
-        f"each sample is the mean of {length}" if fine else f"each column is the mean of {length}"
-    )
+    what = f"each sample is the mean of {length}" if fine else f"each column is the mean of {length}"
     text = wrap(f"{title}, reads + writes; {what} (UTC)", width)
     text += [*body, f"{'0':>{_LABEL}} └{axis}", f"{'':>{_LABEL}}  {clock}"]
     for name, row in (

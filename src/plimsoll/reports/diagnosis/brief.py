@@ -96,17 +96,13 @@ def _ceiling(binding: CeilingTime) -> str:
 def _since(diagnosis: Diagnosis, binding: CeilingTime, shown: Interval) -> Fact:
     noun = "interval" if binding.interval_count == 1 else "intervals"
     total = (
-        f"{format_duration(binding.seconds)} of {format_duration(diagnosis.span_s)} "
-        f"in {binding.interval_count} {noun}"
+        f"{format_duration(binding.seconds)} of {format_duration(diagnosis.span_s)} in {binding.interval_count} {noun}"
     )
     if _is_open(diagnosis, binding):
         last = max(intervals_at(diagnosis, binding), key=lambda i: i.end_s)
         return Fact("Since", f"{words.moment(last.start_s)} UTC; {total}")
     when = f"{words.span(shown.start_s, shown.end_s)} UTC"
-    return Fact(
-        "When",
-        f"{when}; {total}" if binding.interval_count == 1 else f"{total}, the longest {when}",
-    )
+    return Fact("When", f"{when}; {total}" if binding.interval_count == 1 else f"{total}, the longest {when}")
 
 
 def _is_open(diagnosis: Diagnosis, binding: CeilingTime) -> bool:
@@ -139,9 +135,7 @@ def _now_elsewhere(diagnosis: Diagnosis) -> str:
 def _nearest(diagnosis: Diagnosis) -> str:
     """Return the resources of the verdict, or the one with the least headroom, with their numbers."""
     mine = [r for r in diagnosis.resources if r.verdict is diagnosis.verdict]
-    known = sorted(
-        (r for r in mine if peak_ratio(r) is not None), key=lambda r: -(peak_ratio(r) or 0.0)
-    )
+    known = sorted((r for r in mine if peak_ratio(r) is not None), key=lambda r: -(peak_ratio(r) or 0.0))
     if diagnosis.verdict is Verdict.SLACK:
         nearest = nearest_resource(diagnosis.resources)
         known = [r for r in known if nearest is not None and r.family is nearest.family]
@@ -186,10 +180,7 @@ def _waited(diagnosis: Diagnosis) -> list[Fact]:
         if is_open
         else Fact("When", f"{total}, the last {words.span(last.start_s, last.end_s)} UTC"),
         Fact("Now", now if is_open else _ended(last.end_s, end_s)),
-        *(
-            Fact("Likely" if cause.has_evidence else "Possible", words.sentence(cause.text))
-            for cause in causes
-        ),
+        *(Fact("Likely" if cause.has_evidence else "Possible", words.sentence(cause.text)) for cause in causes),
     ]
 
 

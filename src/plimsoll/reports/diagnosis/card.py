@@ -54,12 +54,7 @@ _AIR_ABOVE = 1.12
 """The highest value stands so far below the upper edge."""
 # The fact below the name of the instance, and its lead.
 _FIRST = {"Ceiling": "", "Nearest": "Nearest limit · ", "Not known": "Missing: "}
-_COLORS = {
-    Verdict.BINDS: "#b3261e",
-    Verdict.NEAR: "#8a5a00",
-    Verdict.SLACK: "#00694e",
-    Verdict.UNKNOWN: "#6b3f8c",
-}
+_COLORS = {Verdict.BINDS: "#b3261e", Verdict.NEAR: "#8a5a00", Verdict.SLACK: "#00694e", Verdict.UNKNOWN: "#6b3f8c"}
 """Each with a contrast of at least 4.5 : 1 on white (WCAG 2.1, 1.4.3)."""
 
 
@@ -109,15 +104,10 @@ def _fitted_size(text: str, most: float, least: float) -> float:
     return max(least, min(most, int(most * _INNER / _width(text, most, bold=True))))
 
 
-def _text(
-    text: str, x: float, y: float, size: float, color: str, *, bold: bool = False, end: bool = False
-) -> str:
+def _text(text: str, x: float, y: float, size: float, color: str, *, bold: bool = False, end: bool = False) -> str:
     weight = ' font-weight="bold"' if bold else ""
     anchor = ' text-anchor="end"' if end else ""
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{color}"{weight}{anchor}>'
-        f"{escape(text)}</text>"
-    )
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{color}"{weight}{anchor}>{escape(text)}</text>'
 
 
 def _verdict(diagnosis: Diagnosis, look: Look) -> list[str]:
@@ -218,11 +208,7 @@ def _shades(diagnosis: Diagnosis, look: Look) -> list[str]:
 
 
 def _areas(
-    samples: TimelineSamples,
-    dimension: Dimension,
-    y: Callable[[float], float],
-    span_s: float,
-    look: Look,
+    samples: TimelineSamples, dimension: Dimension, y: Callable[[float], float], span_s: float, look: Look
 ) -> list[str]:
     """Return the mean rate as filled shapes, one for each stretch without a gap."""
     mean = samples.total[dimension].mean
@@ -244,9 +230,7 @@ def _areas(
     return shapes
 
 
-def _chart_names(
-    diagnosis: Diagnosis, dimension: Dimension, labels: list[str], look: Look
-) -> list[str]:
+def _chart_names(diagnosis: Diagnosis, dimension: Dimension, labels: list[str], look: Look) -> list[str]:
     """Return what the chart shows, above it, and its first and last moment, below it."""
     what = "IOPS" if dimension is Dimension.IOPS else "MB/s"
     start_s, end_s = diagnosis.window_s
@@ -264,14 +248,7 @@ def _chart_names(
         ),
         _text(fitted_text(legend, _SMALL, _INNER), _MARGIN, _TOP - 16, _SMALL, look.quiet),
         _text(f"{words.moment(start_s)} UTC", _MARGIN, _BOTTOM + 30, _SMALL, look.quiet),
-        _text(
-            f"{words.moment(end_s)} UTC",
-            WIDTH - _MARGIN,
-            _BOTTOM + 30,
-            _SMALL,
-            look.quiet,
-            end=True,
-        ),
+        _text(f"{words.moment(end_s)} UTC", WIDTH - _MARGIN, _BOTTOM + 30, _SMALL, look.quiet, end=True),
     ]
 
 

@@ -18,12 +18,7 @@ from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.panels import dataset, panels_of
-from plimsoll.reports.diagnosis.timeline import (
-    TimelineSamples,
-    at_ceiling,
-    bucket_length,
-    samples_of,
-)
+from plimsoll.reports.diagnosis.timeline import TimelineSamples, at_ceiling, bucket_length, samples_of
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration
 

@@ -79,10 +79,7 @@ def events_of(annotations: Iterable[Annotation], window_s: tuple[int, int]) -> E
     kept = sorted(listed, key=lambda a: (_IMPORTANCE.index(a.kind), a.time_s))[:EVENTS_SHOWN]
     has_seconds = end_s - start_s <= 3600
     rows = [_row(a, "", has_seconds=has_seconds) for a in earlier[-_EARLIER_SHOWN:]]
-    rows += [
-        _row(a, mark, has_seconds=has_seconds)
-        for a, mark in zip(in_order(kept), _MARKS, strict=False)
-    ]
+    rows += [_row(a, mark, has_seconds=has_seconds) for a, mark in zip(in_order(kept), _MARKS, strict=False)]
     backups = [a for a in inside if a.kind is EventKind.BACKUP]
     return Events(rows=tuple(rows), more=_more(len(listed) - len(kept), backups))
 

@@ -6,14 +6,7 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
 """
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.diagnosis import (
-    SHORT_WINDOW,
-    CeilingTime,
-    Diagnosis,
-    Interval,
-    Resource,
-    Verdict,
-)
+from plimsoll.model.diagnosis import SHORT_WINDOW, CeilingTime, Diagnosis, Interval, Resource, Verdict
 from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.waiting import longest_of, waiting_s_of

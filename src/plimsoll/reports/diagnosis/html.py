@@ -79,10 +79,7 @@ def render_html(
 
 
 def report_values(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    plan: Plan | None = None,
-    inspection: Inspection | None = None,
+    diagnosis: Diagnosis, snapshot: Snapshot, plan: Plan | None = None, inspection: Inspection | None = None
 ) -> dict[str, Any]:
     """Return what the templates of the report need, for a page of its own or as a part of another."""
     from markupsafe import Markup
@@ -100,9 +97,7 @@ def report_values(
     chart = chart or {"svg": "", "document": ""}
     return {
         "report": found,
-        "explanations": explanations_of(
-            [*(finding.topic for finding in found.findings), *topics_of(sections)]
-        ),
+        "explanations": explanations_of([*(finding.topic for finding in found.findings), *topics_of(sections)]),
         "title": words.subject(diagnosis.instance),
         "verdict_badges": words.VERDICT_BADGES,
         "has_chart": has_chart,
@@ -119,14 +114,7 @@ def report_values(
 def _chart(diagnosis: Diagnosis, snapshot: Snapshot) -> dict[str, str]:
     """Return the static drawing, and the data for the interactive one."""
     samples = chart_samples(diagnosis, snapshot)
-    spec = timeline_spec(
-        diagnosis,
-        snapshot,
-        look=page_look(),
-        width=_STATIC_WIDTH,
-        is_titled=False,
-        samples=samples,
-    )
+    spec = timeline_spec(diagnosis, snapshot, look=page_look(), width=_STATIC_WIDTH, is_titled=False, samples=samples)
     drawing = svg(spec)
     rows = spec["datasets"]["samples"]
     spec["datasets"]["samples"] = []

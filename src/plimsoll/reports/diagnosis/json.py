@@ -18,11 +18,7 @@ from plimsoll.model.own_event import OwnEventIo, OwnEventsIo
 from plimsoll.model.session_load import StatementLoad
 from plimsoll.model.snapshot import Annotation
 from plimsoll.model.waiting import UnexplainedWaiting
-from plimsoll.reports.diagnosis.activity_objects import (
-    OwnEventObject,
-    OwnEventsObject,
-    StatementLoadObject,
-)
+from plimsoll.reports.diagnosis.activity_objects import OwnEventObject, OwnEventsObject, StatementLoadObject
 from plimsoll.reports.diagnosis.events import in_order
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.json_objects import (
@@ -57,9 +53,7 @@ def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> b
         window=_window(diagnosis),
         binding=_ceiling_time(binding) if binding else None,
         next_ceiling=_ceiling(diagnosis.next_ceiling),
-        intervals=_each(
-            "an interval", diagnosis.intervals, lambda one: _interval(one, diagnosis.step_s)
-        ),
+        intervals=_each("an interval", diagnosis.intervals, lambda one: _interval(one, diagnosis.step_s)),
         time_at=_each("the time at a limit", diagnosis.time_at, _ceiling_time),
         resources=_each("a resource", diagnosis.resources, _resource),
         buckets=_each("a bucket", diagnosis.buckets, _bucket),
@@ -69,16 +63,12 @@ def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> b
         annotations=_each("an event", in_order(diagnosis.annotations), _annotation),
         statements=guarded("the statements", lambda: _statements(diagnosis.statements), None),
         own_events=guarded("your events", lambda: _own_events(diagnosis.own_events), None),
-        inspection=None
-        if inspection is None
-        else guarded("causes", lambda: inspection_document(inspection), None),
+        inspection=None if inspection is None else guarded("causes", lambda: inspection_document(inspection), None),
     )
     return json_bytes(document)
 
 
-def _each(
-    part: str, items: Iterable[_Item], compute: Callable[[_Item], _Made]
-) -> tuple[_Made, ...]:
+def _each(part: str, items: Iterable[_Item], compute: Callable[[_Item], _Made]) -> tuple[_Made, ...]:
     """Return the objects of a list, without those that are lost to an internal error."""
     return tuple(guarded_each(lambda _: part, items, compute))
 
@@ -151,9 +141,7 @@ def _now(diagnosis: Diagnosis) -> NowObject:
 
 
 def _waiting(one: UnexplainedWaiting) -> WaitingObject:
-    return same_fields(
-        WaitingObject, one, start=format_time(one.start_s), end=format_time(one.end_s)
-    )
+    return same_fields(WaitingObject, one, start=format_time(one.start_s), end=format_time(one.end_s))
 
 
 def _resource(resource: Resource) -> ResourceObject:
@@ -184,9 +172,7 @@ def _own_events(own: OwnEventsIo | None) -> OwnEventsObject | None:
 
 
 def _own_event(event: OwnEventIo) -> OwnEventObject:
-    return same_fields(
-        OwnEventObject, event, start=format_time(event.start_s), end=_moment(event.end_s)
-    )
+    return same_fields(OwnEventObject, event, start=format_time(event.start_s), end=_moment(event.end_s))
 
 
 def _moment(epoch_s: int | None) -> str | None:

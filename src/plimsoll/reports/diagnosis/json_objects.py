@@ -9,15 +9,7 @@ from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.snapshot import EventKind
 from plimsoll.reports.diagnosis.activity_objects import OwnEventsObject, StatementLoadObject
 from plimsoll.reports.inspect.json import InspectionDocument
-from plimsoll.reports.render.json_values import (
-    Count,
-    FormerPhase,
-    InstanceObject,
-    Moment,
-    Positive,
-    Ratio,
-    Unit,
-)
+from plimsoll.reports.render.json_values import Count, FormerPhase, InstanceObject, Moment, Positive, Ratio, Unit
 
 
 class ReportWindowObject(Struct, frozen=True, kw_only=True):
@@ -340,9 +332,7 @@ class WaitingObject(Struct, frozen=True, kw_only=True):
 class WaitingCauseObject(Struct, frozen=True, kw_only=True):
     """A possible cause of waiting, and the check that confirms or excludes it."""
 
-    code: Literal[
-        "events", "undocumented_limit", "within_sample", "cpu", "replication", "storage_fault"
-    ]
+    code: Literal["events", "undocumented_limit", "within_sample", "cpu", "replication", "storage_fault"]
     """`events`: a restore, change, backup or failover; `undocumented_limit`: the rate stood still;
     `within_sample`: a ceiling reached for a part of each sample; `cpu`: finished I/O was taken
     up late; `replication`: the Multi-AZ standby; `storage_fault`: a neighbour, a volume or the

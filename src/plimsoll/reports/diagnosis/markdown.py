@@ -20,9 +20,7 @@ from plimsoll.reports.render.words import VERDICT_SIGNS, VERDICT_WORDS, sentence
 _BLOCKS_WIDTH = 100
 
 
-def render_markdown(
-    diagnosis: Diagnosis, snapshot: Snapshot, inspection: Inspection | None = None
-) -> str:
+def render_markdown(diagnosis: Diagnosis, snapshot: Snapshot, inspection: Inspection | None = None) -> str:
     """
     Render the report as GitHub-flavoured Markdown that ends with a newline.
 
@@ -34,11 +32,7 @@ def render_markdown(
     report = outline(diagnosis)
     draw = partial(timeline_blocks, diagnosis, snapshot, width=_BLOCKS_WIDTH)
     blocks = guarded("the timeline", draw, [])
-    causes = (
-        ""
-        if inspection is None
-        else guarded("causes", lambda: part_in_markdown(causes_section(inspection)), "")
-    )
+    causes = "" if inspection is None else guarded("causes", lambda: part_in_markdown(causes_section(inspection)), "")
     return "\n\n".join(part for part in _parts(report, blocks, causes) if part) + "\n"
 
 
@@ -107,13 +101,7 @@ def _intervals(report: Outline) -> str:
     shown = table(
         ("When (UTC)", "Long", "Served", "Limit", "Confidence"),
         (
-            (
-                r.when,
-                r.duration,
-                r.level,
-                "; ".join(filter(None, (r.limit, r.remark))),
-                r.confidence,
-            )
+            (r.when, r.duration, r.level, "; ".join(filter(None, (r.limit, r.remark))), r.confidence)
             for r in report.intervals
         ),
     )
@@ -131,12 +119,7 @@ def _events(report: Outline) -> str:
     return table(
         ("", "When (UTC)", "Kind", "What the source said"),
         (
-            (
-                row.mark,
-                row.when,
-                row.kind,
-                row.text if row.mark else f"Before the window: {row.text}",
-            )
+            (row.mark, row.when, row.kind, row.text if row.mark else f"Before the window: {row.text}")
             for row in report.events.rows
         ),
     )
@@ -153,8 +136,5 @@ def _also_found(report: Outline) -> str:
 def _ceilings(report: Outline) -> str:
     return table(
         ("Ceiling", "Value", "Valid", "Source"),
-        (
-            (r.name, r.value, r.valid, f"{r.source}. {r.note}" if r.note else r.source)
-            for r in report.ceilings
-        ),
+        ((r.name, r.value, r.valid, f"{r.source}. {r.note}" if r.note else r.source) for r in report.ceilings),
     )

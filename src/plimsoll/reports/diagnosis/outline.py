@@ -22,12 +22,7 @@ from plimsoll.model.diagnosis import (
     Verdict,
 )
 from plimsoll.reports.diagnosis.events import Events, events_of
-from plimsoll.reports.diagnosis.headline import (
-    headline,
-    longest_intervals,
-    peak_ratio,
-    shown_interval,
-)
+from plimsoll.reports.diagnosis.headline import headline, longest_intervals, peak_ratio, shown_interval
 from plimsoll.reports.diagnosis.own_events import own_events_section
 from plimsoll.reports.diagnosis.statements import statements_section
 from plimsoll.reports.diagnosis.waiting import WaitingRow, cause_facts, waiting_rows
@@ -158,9 +153,7 @@ def outline(diagnosis: Diagnosis) -> Outline:
     shown = shown_interval(diagnosis)
     listed = longest_intervals(diagnosis.intervals, INTERVALS_SHOWN)
     waited, waiting_more = guarded(
-        "the intervals of waiting",
-        lambda: waiting_rows(diagnosis.waiting, INTERVALS_SHOWN),
-        ((), ""),
+        "the intervals of waiting", lambda: waiting_rows(diagnosis.waiting, INTERVALS_SHOWN), ((), "")
     )
     bound = diagnosis.binding.ceiling if diagnosis.binding else None
     statements, own = diagnosis.statements, diagnosis.own_events
@@ -176,25 +169,17 @@ def outline(diagnosis: Diagnosis) -> Outline:
         shown=_interval_row(shown, diagnosis.step_s) if shown else None,
         evidence=_evidence(shown, diagnosis.step_s) if shown else (),
         strongest=_strongest(shown, diagnosis.step_s) if shown else (),
-        ruled_out=tuple(
-            guarded_each(
-                lambda _: "a limit ruled out", shown.ruled_out if shown else (), _ruled_out
-            )
-        ),
+        ruled_out=tuple(guarded_each(lambda _: "a limit ruled out", shown.ruled_out if shown else (), _ruled_out)),
         refuted_by=words.plain(shown.refuted_by) if shown else "",
         documented=_ceiling_row(bound) if bound else None,
         next_ceiling=guarded("the next ceiling", lambda: _next_ceiling(diagnosis), ""),
         time_at=tuple(
             guarded_each(
-                lambda at: f"the time at {at.family.value}",
-                diagnosis.time_at,
-                lambda at: _time_at(at, diagnosis),
+                lambda at: f"the time at {at.family.value}", diagnosis.time_at, lambda at: _time_at(at, diagnosis)
             )
         ),
         intervals=tuple(
-            guarded_each(
-                lambda _: "an interval", listed, lambda one: _interval_row(one, diagnosis.step_s)
-            )
+            guarded_each(lambda _: "an interval", listed, lambda one: _interval_row(one, diagnosis.step_s))
         ),
         interval_count=len(diagnosis.intervals),
         intervals_more=_more(diagnosis.intervals, listed),
@@ -206,21 +191,13 @@ def outline(diagnosis: Diagnosis) -> Outline:
         causes=guarded("the possible causes", lambda: cause_facts(diagnosis.waiting_causes), ()),
         missing=_missing(diagnosis.missing),
         is_missing_first=diagnosis.verdict is Verdict.UNKNOWN and not diagnosis.waiting,
-        ceilings=tuple(
-            guarded_each(lambda _: "a documented ceiling", diagnosis.ceilings, _ceiling_row)
-        ),
+        ceilings=tuple(guarded_each(lambda _: "a documented ceiling", diagnosis.ceilings, _ceiling_row)),
         measured=guarded("how it was measured", lambda: _measured(diagnosis), ()),
         events=guarded(
-            "the events",
-            lambda: events_of(diagnosis.annotations, diagnosis.window_s),
-            Events(rows=(), more=""),
+            "the events", lambda: events_of(diagnosis.annotations, diagnosis.window_s), Events(rows=(), more="")
         ),
-        statements=guarded("the statements", lambda: statements_section(statements), None)
-        if statements
-        else None,
-        own_events=guarded("your events", lambda: own_events_section(own, diagnosis), None)
-        if own
-        else None,
+        statements=guarded("the statements", lambda: statements_section(statements), None) if statements else None,
+        own_events=guarded("your events", lambda: own_events_section(own, diagnosis), None) if own else None,
     )
 
 
@@ -371,10 +348,7 @@ def _missing(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:
     for gap in missing:
         names.setdefault((gap.hides, gap.remedy), []).append(words.plain(gap.name))
     return tuple(
-        Fact(
-            words.series_of(named),
-            f"{_hidden(hides, named)} {words.sentence(remedy)}".strip(),
-        )
+        Fact(words.series_of(named), f"{_hidden(hides, named)} {words.sentence(remedy)}".strip())
         for (hides, remedy), named in names.items()
     )
 
@@ -402,10 +376,7 @@ def _time_at(at: CeilingTime, diagnosis: Diagnosis) -> Fact:
     window = diagnosis.span_s
     noun = "interval" if at.interval_count == 1 else "intervals"
     time = f"{format_duration(at.seconds)} ({format_ratio(at.seconds / window)} of the window)"
-    return Fact(
-        f"{words.limit_name(at.family, at.phase, legacy)}, {rate}",
-        f"{time} in {at.interval_count} {noun}",
-    )
+    return Fact(f"{words.limit_name(at.family, at.phase, legacy)}, {rate}", f"{time} in {at.interval_count} {noun}")
 
 
 def _resource_row(resource: Resource) -> ResourceRow:

@@ -4,15 +4,7 @@ from collections.abc import Iterator
 
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.own_event import OwnEventIo, OwnEventName, OwnEventsIo
-from plimsoll.reports.document.parts import (
-    Cell,
-    Column,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    bullets_of,
-)
+from plimsoll.reports.document.parts import Cell, Column, Paragraph, Part, Section, Table, bullets_of
 from plimsoll.reports.render import words
 from plimsoll.units import format_bytes, format_duration, format_ratio
 
@@ -47,9 +39,7 @@ def own_spans(diagnosis: Diagnosis, name: OwnEventName) -> list[tuple[int, int]]
 
 def _parts(own: OwnEventsIo, diagnosis: Diagnosis) -> Iterator[Part]:
     if not own.events:
-        yield Paragraph(
-            text=f"None of the events in {own.file} lies in the window. {_left_out(own)}"
-        )
+        yield Paragraph(text=f"None of the events in {own.file} lies in the window. {_left_out(own)}")
         return
     yield Paragraph(text=_lead(own), weight="strong")
     yield bullets_of([_sentence(name, own) for name in shown_names(own)])
@@ -90,11 +80,7 @@ def _sentence(name: OwnEventName, own: OwnEventsIo) -> str:
         return f"{begin}{runs}: {noun}, so no I/O is counted for it."
     text = f"{begin}{runs} ran for {format_duration(name.seconds)}"
     if name.bytes is not None:
-        share = (
-            ""
-            if name.share_of_bytes is None
-            else f", {format_ratio(name.share_of_bytes)} of the window's I/O"
-        )
+        share = "" if name.share_of_bytes is None else f", {format_ratio(name.share_of_bytes)} of the window's I/O"
         text += f": {format_bytes(name.bytes)}{share}"
     if own.ceiling_s <= 0:
         return f"{text}."

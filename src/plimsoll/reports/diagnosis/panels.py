@@ -76,10 +76,7 @@ def dataset(samples: TimelineSamples) -> list[Spec]:
             total = samples.total[dimension]
             columns[name] = total.mean / unit
             if samples.is_reduced:
-                columns[f"{name}_low"], columns[f"{name}_high"] = (
-                    total.low / unit,
-                    total.high / unit,
-                )
+                columns[f"{name}_low"], columns[f"{name}_high"] = (total.low / unit, total.high / unit)
     for name in ("read_ms", "write_ms"):
         if name in columns:
             # A logarithmic axis has no place for zero: a step without I/O has no latency.
@@ -141,12 +138,7 @@ def _x(field: str) -> Spec:
 
 def _y(field: str | None, scale: Spec, **axis: Any) -> Spec:
     source: Spec = {} if field is None else {"field": field}
-    return {
-        **source,
-        "type": "quantitative",
-        "scale": {"nice": False, **scale},
-        "axis": {"title": None, **axis},
-    }
+    return {**source, "type": "quantitative", "scale": {"nice": False, **scale}, "axis": {"title": None, **axis}}
 
 
 def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look: Look) -> Spec:
@@ -166,10 +158,7 @@ def _panel(title: str, height: int, layers: list[Spec], legend: list[Spec], look
         "mark": {"type": "rule", "color": look.ink, "opacity": 0.6, "clip": True},
         "encoding": {"x": _x("a")},
     }
-    return {
-        "height": height,
-        "layer": [shade, *layers, _name(title), *legend, drag, cursor],
-    }
+    return {"height": height, "layer": [shade, *layers, _name(title), *legend, drag, cursor]}
 
 
 def _waited_shade(look: Look) -> Spec:
@@ -185,12 +174,7 @@ def _name(title: str) -> Spec:
     """Return the name of a panel, above its left end."""
     mark = {"type": "text", "align": "left", "baseline": "bottom", "fontSize": 12}
     place = {"x": {"value": 0}, "y": {"value": -7}, "text": {"value": title}}
-    return {
-        "name": "title",
-        "data": {"name": "nothing"},
-        "mark": mark | {"fontWeight": 600},
-        "encoding": place,
-    }
+    return {"name": "title", "data": {"name": "nothing"}, "mark": mark | {"fontWeight": 600}, "encoding": place}
 
 
 def _steered(**parameters: str) -> Spec:
@@ -215,11 +199,7 @@ def _legend(entries: list[tuple[str, str]]) -> list[Spec]:
                 {
                     "data": {"name": "nothing"},
                     "mark": mark | ({"color": ink} if ink else {}),
-                    "encoding": {
-                        "x": {"value": "width"},
-                        "y": {"value": -7},
-                        "text": {"value": text},
-                    },
+                    "encoding": {"x": {"value": "width"}, "y": {"value": -7}, "text": {"value": text}},
                 }
             )
         right += _width(name) + 30
@@ -243,9 +223,7 @@ def _line(y: Spec, color: str, *, dash: list[int] | None = None, width: float = 
     return {"mark": mark, "encoding": {"x": _x("t"), "y": y}}
 
 
-def _rate_panel(
-    name: str, height: int, diagnosis: Diagnosis, samples: TimelineSamples, look: Look
-) -> Spec:
+def _rate_panel(name: str, height: int, diagnosis: Diagnosis, samples: TimelineSamples, look: Look) -> Spec:
     """Return reads and writes stacked under the ceilings."""
     dimension, unit = _TOTALS[name]
     high = samples.total[dimension].high
@@ -270,13 +248,7 @@ def _rate_panel(
 
 
 def _ceilings(
-    lines: tuple[Line, ...],
-    served: FloatArray,
-    unit: float,
-    top: float,
-    height: int,
-    look: Look,
-    y: Spec,
+    lines: tuple[Line, ...], served: FloatArray, unit: float, top: float, height: int, look: Look, y: Spec
 ) -> list[Spec]:
     """Return the lines of ceilings with their labels; solid if reached, dashed if not."""
     rules: list[Spec] = []
@@ -379,9 +351,7 @@ def _balance_panel(samples: TimelineSamples, look: Look) -> list[Spec]:
     return [_panel("Credits left, %", 72, layers, legend, look)]
 
 
-def _add_annotations(
-    panel: Spec, snapshot: Snapshot, window_s: tuple[int, int], look: Look
-) -> None:
+def _add_annotations(panel: Spec, snapshot: Snapshot, window_s: tuple[int, int], look: Look) -> None:
     """Add the annotations to the first panel, as dotted lines with their texts."""
     rule = {"type": "rule", "color": look.ink, "strokeDash": [1, 3], "clip": True}
     halo = {"color": look.surface, "stroke": look.surface, "strokeWidth": 5, "opacity": 0.95}
@@ -433,9 +403,7 @@ def _own_events_panel(diagnosis: Diagnosis, look: Look) -> list[Spec]:
     return [_panel("Your events", _OWN_ROW * len(names), layers, [], look)]
 
 
-def _laid_out(
-    annotations: Sequence[Annotation], window_s: tuple[int, int]
-) -> Iterator[tuple[Annotation, str, int]]:
+def _laid_out(annotations: Sequence[Annotation], window_s: tuple[int, int]) -> Iterator[tuple[Annotation, str, int]]:
     """
     Yield each annotation inside the window with the side of its line that has more room, and its row.
 
@@ -452,12 +420,7 @@ def _laid_out(
         side = "left" if x < 360 else "right"
         place = (x, x + length) if side == "left" else (x - length, x)
         row = next(
-            (
-                r
-                for r, held in enumerate(taken)
-                if all(place[1] < a or b < place[0] for a, b in held)
-            ),
-            _NOTE_ROWS,
+            (r for r, held in enumerate(taken) if all(place[1] < a or b < place[0] for a, b in held)), _NOTE_ROWS
         )
         row = _NOTE_ROWS if note.kind is EventKind.BACKUP else row
         if row < _NOTE_ROWS:

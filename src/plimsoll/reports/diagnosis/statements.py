@@ -3,13 +3,7 @@
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
-from plimsoll.model.session_load import (
-    EventUse,
-    StatementLoad,
-    StatementUse,
-    StorageWait,
-    StretchKind,
-)
+from plimsoll.model.session_load import EventUse, StatementLoad, StatementUse, StorageWait, StretchKind
 from plimsoll.reports.document.parts import Card, Code, Paragraph, Part, Section
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration, format_ratio, number
@@ -31,10 +25,7 @@ _METHOD = (
 
 def statements_section(load: StatementLoad) -> Section:
     """Return who waited for storage, with the shares, and how that differs from a time without a limit."""
-    return Section(
-        title="Statements that waited for I/O",
-        parts=tuple(_parts(load)),
-    )
+    return Section(title="Statements that waited for I/O", parts=tuple(_parts(load)))
 
 
 def _parts(load: StatementLoad) -> Iterator[Part]:
@@ -132,9 +123,7 @@ def _statement(use: StatementUse) -> Iterator[Part]:
     parts = [f"Waits: {_events(use.events)}."] if use.events else []
     if use.outside_io_sessions is not None:
         bound = "at most " if use.outside_is_bound else ""
-        parts.append(
-            f"Below every ceiling: {bound}{_count(use.outside_io_sessions)} waited for I/O."
-        )
+        parts.append(f"Below every ceiling: {bound}{_count(use.outside_io_sessions)} waited for I/O.")
     if use.id:
         parts.append(f"Id {words.plain(use.id)}.")
     yield Paragraph(text=" ".join(parts), weight="quiet")
@@ -146,13 +135,9 @@ def _cut(text: str) -> str:
 
 
 def _people(noun: str, uses: tuple[StatementUse, ...]) -> str:
-    listed = [
-        f"{words.plain(u.text) or 'unknown'} {format_ratio(u.io_share)}" for u in uses[:_NAMED]
-    ]
+    listed = [f"{words.plain(u.text) or 'unknown'} {format_ratio(u.io_share)}" for u in uses[:_NAMED]]
     more = len(uses) - _NAMED
-    return f"Waiting for I/O by {noun}: {', '.join(listed)}" + (
-        f" and {more} more." if more > 0 else "."
-    )
+    return f"Waiting for I/O by {noun}: {', '.join(listed)}" + (f" and {more} more." if more > 0 else ".")
 
 
 def _share(part: float, whole: float) -> str:

@@ -46,12 +46,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def render_text(
-    diagnosis: Diagnosis,
-    snapshot: Snapshot,
-    *,
-    width: int | None,
-    color: bool,
-    inspection: Inspection | None = None,
+    diagnosis: Diagnosis, snapshot: Snapshot, *, width: int | None, color: bool, inspection: Inspection | None = None
 ) -> str:
     """
     Render the report as text that ends with a newline.
@@ -78,11 +73,7 @@ def _sections(
     if content.is_simulated:
         note = f" · {content.note}" if content.note else ""
         yield Text.assemble(("SIMULATED DATA", "bold reverse"), glued(note))
-    known = [
-        _identified(fact)
-        for fact in content.identity
-        if not _is_in_headline(fact, content.headline)
-    ]
+    known = [_identified(fact) for fact in content.identity if not _is_in_headline(fact, content.headline)]
     yield styled(" · ".join(known), style="dim")
     if content.is_missing_first:
         yield from _missing(content)
@@ -222,10 +213,7 @@ def _resources(content: Outline, width: int) -> RenderableType:
     for row in content.resources:
         sign, word = VERDICT_SIGNS[row.verdict], VERDICT_WORDS[row.verdict]
         shown = word.upper() if row.verdict is Verdict.BINDS else word
-        cells = [
-            Text(f"{sign} {shown}", style=STYLES[row.verdict]),
-            *map(styled, (row.name, row.peak, row.ceiling)),
-        ]
+        cells = [Text(f"{sign} {shown}", style=STYLES[row.verdict]), *map(styled, (row.name, row.peak, row.ceiling))]
         if width >= _NARROW:
             cells.append(styled(row.above))
         table.add_row(*cells)

@@ -82,9 +82,7 @@ def bucket_length(window_s: tuple[int, int], step_s: int, points_max: int) -> in
     return step_s * ceil(shortest / step_s)
 
 
-def samples_of(
-    snapshot: Snapshot, window_s: tuple[int, int], *, bucket_s: float, count: int
-) -> TimelineSamples:
+def samples_of(snapshot: Snapshot, window_s: tuple[int, int], *, bucket_s: float, count: int) -> TimelineSamples:
     """
     Return every series of the snapshot in `count` buckets of `bucket_s` seconds.
 
@@ -119,9 +117,7 @@ def main_dimension(diagnosis: Diagnosis, samples: TimelineSamples) -> Dimension 
     return next((d for d in (Dimension.THROUGHPUT, Dimension.IOPS) if d in samples.total), None)
 
 
-def lines_of(
-    diagnosis: Diagnosis, dimension: Dimension, peak: float, *, count_max: int
-) -> tuple[Line, ...]:
+def lines_of(diagnosis: Diagnosis, dimension: Dimension, peak: float, *, count_max: int) -> tuple[Line, ...]:
     """
     Return the ceilings to draw, lowest first: those that bound, the next one, and near ones.
 
@@ -187,21 +183,11 @@ def _sum(read: Series | None, write: Series | None) -> tuple[IntArray, FloatArra
     step_s = max(read.step_s, write.step_s)
     if np.array_equal(read.time_s, write.time_s):
         return read.time_s, read.value + write.value, step_s
-    time_s, at_read, at_write = np.intersect1d(
-        read.time_s, write.time_s, assume_unique=True, return_indices=True
-    )
+    time_s, at_read, at_write = np.intersect1d(read.time_s, write.time_s, assume_unique=True, return_indices=True)
     return time_s, read.value[at_read] + write.value[at_write], step_s
 
 
-def _fill(
-    time_s: IntArray,
-    value: FloatArray,
-    step_s: int,
-    *,
-    start_s: int,
-    bucket_s: float,
-    count: int,
-) -> Buckets:
+def _fill(time_s: IntArray, value: FloatArray, step_s: int, *, start_s: int, bucket_s: float, count: int) -> Buckets:
     parts = max(1, ceil(step_s / bucket_s))
     middle = (np.arange(parts, dtype=np.float64) + 0.5) * step_s / parts
     place = ((time_s[:, None] - start_s + middle[None, :]) // bucket_s).astype(np.int64).ravel()

@@ -27,9 +27,7 @@ class WaitingRow:
     """The highest share of a ceiling: `20 % of instance EBS IOPS baseline`."""
 
 
-def waiting_rows(
-    waiting: tuple[UnexplainedWaiting, ...], count: int
-) -> tuple[tuple[WaitingRow, ...], str]:
+def waiting_rows(waiting: tuple[UnexplainedWaiting, ...], count: int) -> tuple[tuple[WaitingRow, ...], str]:
     """Return the `count` longest stretches in order of time, and a sentence about the others."""
     kept = sorted(waiting, key=lambda w: (-w.waiting_s, w.start_s))[:count]
     left = len(waiting) - len(kept)

@@ -27,9 +27,7 @@ def is_fitted(part: Table) -> bool:
     return bool(part.remarks) or any(column.leaves for column in part.columns)
 
 
-def fitted_table(
-    part: Table, width: int, format_cell: Callable[[str | Cell], Text]
-) -> RenderableType:
+def fitted_table(part: Table, width: int, format_cell: Callable[[str | Cell], Text]) -> RenderableType:
     """
     Return the table in a number of columns, with remarks below their rows and the legend at the end.
 
@@ -40,8 +38,7 @@ def fitted_table(
     """
     cells = [[format_cell(cell) for cell in row] for row in part.rows]
     natural = [
-        max([cell_len(column.title), *(_widest(row[n]) for row in cells)])
-        for n, column in enumerate(part.columns)
+        max([cell_len(column.title), *(_widest(row[n]) for row in cells)]) for n, column in enumerate(part.columns)
     ]
     shown, widths = _fitted(part.columns, natural, width)
     columns = [part.columns[n] for n in shown]
@@ -68,13 +65,9 @@ def _widest(text: Text) -> int:
     return max(map(cell_len, text.plain.split("\n")))
 
 
-def _fitted(
-    columns: Sequence[Column], natural: Sequence[int], width: int
-) -> tuple[list[int], list[int]]:
+def _fitted(columns: Sequence[Column], natural: Sequence[int], width: int) -> tuple[list[int], list[int]]:
     """Return the columns that fit, with their widths."""
-    leaving = sorted(
-        (n for n, c in enumerate(columns) if c.leaves), key=lambda n: columns[n].leaves
-    )
+    leaving = sorted((n for n, c in enumerate(columns) if c.leaves), key=lambda n: columns[n].leaves)
     for gone in range(len(leaving) + 1):
         shown = [n for n in range(len(columns)) if n not in leaving[:gone]]
         widths = [natural[n] for n in shown]
@@ -89,9 +82,7 @@ def _fitted(
     return shown, widths
 
 
-def _line(
-    columns: Sequence[Column], widths: Sequence[int], cells: Sequence[Text], style: str = ""
-) -> Grid:
+def _line(columns: Sequence[Column], widths: Sequence[int], cells: Sequence[Text], style: str = "") -> Grid:
     grid = Grid.grid(padding=0, pad_edge=False)
     for at, column in enumerate(columns):
         side: JustifyMethod = "right" if column.is_number else "left"

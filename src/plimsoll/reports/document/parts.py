@@ -196,9 +196,7 @@ class Card:
     """What explains it at the end of a page."""
 
 
-Part = (
-    Paragraph | Remark | Facts | Bullets | Table | Code | Command | Diff | Picture | Section | Card
-)
+Part = Paragraph | Remark | Facts | Bullets | Table | Code | Command | Diff | Picture | Section | Card
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

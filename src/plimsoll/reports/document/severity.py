@@ -5,8 +5,4 @@ from plimsoll.reports.document.parts import Tone
 
 SEVERITY_SIGNS: dict[Severity, str] = {"critical": "▲", "warning": "◆", "note": "●"}
 
-SEVERITY_TONES: dict[Severity, Tone] = {
-    "critical": Tone.BAD,
-    "warning": Tone.NEAR,
-    "note": Tone.PLAIN,
-}
+SEVERITY_TONES: dict[Severity, Tone] = {"critical": Tone.BAD, "warning": Tone.NEAR, "note": Tone.PLAIN}

@@ -37,9 +37,7 @@ _WEIGHTS = {"plain": "", "quiet": "dim", "strong": "bold"}
 _SIGNS = {"-": "red", "+": "green", " ": "dim"}
 
 
-def document_text(
-    document: d.Document, *, width: int | None, color: bool, least: int = WIDTH_MIN
-) -> str:
+def document_text(document: d.Document, *, width: int | None, color: bool, least: int = WIDTH_MIN) -> str:
     """
     Return the document as text that ends with a newline.
 
@@ -219,9 +217,7 @@ def _stacked(part: d.Table, shown: Sequence[int], width: int) -> RenderableType:
     return _marked(("-", _paragraph(part, shown, row, width)) for row in part.rows)
 
 
-def _paragraph(
-    part: d.Table, shown: Sequence[int], row: Sequence[str | d.Cell], width: int
-) -> Text:
+def _paragraph(part: d.Table, shown: Sequence[int], row: Sequence[str | d.Cell], width: int) -> Text:
     first, *others = shown
     line = Text.assemble((_cell(row[first], width).plain, "bold"))
     mark = ": "
@@ -242,9 +238,7 @@ def _cell(cell: str | d.Cell, width: int) -> Text:
     is_brief = cell.brief is not None and width < cell.brief_below
     shown = cell.brief if is_brief and cell.brief is not None else cell.text
     value = Text(glued(_plain_lines(shown)), style=_TONES[cell.tone])
-    return (
-        Text.assemble(value, ("\n" + glued(words.plain(cell.note)), "dim")) if cell.note else value
-    )
+    return Text.assemble(value, ("\n" + glued(words.plain(cell.note)), "dim")) if cell.note else value
 
 
 def _plain_lines(text: str) -> str:

@@ -31,12 +31,7 @@ def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec
     top = max((max(row["served"], row["limit"]) for row in rows), default=1.0) * _HEADROOM
     minutes = max((row["minute"] for row in rows), default=1) + 1
     y = {"type": "quantitative", "scale": {"domain": [0, top]}, "axis": {"tickCount": 6}}
-    x = {
-        "field": "minute",
-        "type": "quantitative",
-        "title": "emulated minutes",
-        "scale": {"domain": [0, minutes]},
-    }
+    x = {"field": "minute", "type": "quantitative", "title": "emulated minutes", "scale": {"domain": [0, minutes]}}
     return {
         "$schema": VEGALITE_SCHEMA,
         "width": width,
@@ -47,12 +42,7 @@ def experiment_spec(report: ExperimentReport, *, look: Look, width: int) -> Spec
             _area("reads", None, look.reads, x, y),
             _area("served", "reads", look.writes, x, y),
             {
-                "mark": {
-                    "type": "line",
-                    "color": look.bound,
-                    "strokeWidth": 2,
-                    "interpolate": "step-after",
-                },
+                "mark": {"type": "line", "color": look.bound, "strokeWidth": 2, "interpolate": "step-after"},
                 "encoding": {"x": x, "y": {**y, "field": "limit"}},
             },
             *_phases(report.phases, start_s, look, top, minute_px=width / minutes),
@@ -91,9 +81,7 @@ def _area(name: str, above: str | None, color: str, x: Spec, y: Spec) -> Spec:
     }
 
 
-def _phases(
-    phases: Sequence[PhaseReport], start_s: int, look: Look, top: float, *, minute_px: float
-) -> list[Spec]:
+def _phases(phases: Sequence[PhaseReport], start_s: int, look: Look, top: float, *, minute_px: float) -> list[Spec]:
     """Return a rule for each phase, and its title; only its number where the phase is too short for the title."""
     values = []
     for number, phase in enumerate(phases, 1):
@@ -118,10 +106,6 @@ def _phases(
                 "color": look.ink,
                 "fontSize": _FONT_PX,
             },
-            "encoding": {
-                "x": x,
-                "y": {"field": "top", "type": "quantitative"},
-                "text": {"field": "title"},
-            },
+            "encoding": {"x": x, "y": {"field": "top", "type": "quantitative"}, "text": {"field": "title"}},
         },
     ]

@@ -201,20 +201,9 @@ def _card(number: int, phase: PhaseReport, measured: Collection[str]) -> Card:
 def _measured(phase: PhaseReport, measured: Collection[str]) -> Table:
     """Return the measurements with what was published of them."""
     published = {figure.name: figure.text for figure in phase.published}
-    rows = [
-        (name, text, published.pop(name, ""))
-        for name, text in words.figures_of(phase.figures)
-        if name in measured
-    ]
+    rows = [(name, text, published.pop(name, "")) for name, text in words.figures_of(phase.figures) if name in measured]
     rows += [(name, "", text) for name, text in published.items()]
-    return Table(
-        columns=(
-            Column(title="Measured"),
-            Column(title="Here"),
-            Column(title="Published"),
-        ),
-        rows=tuple(rows),
-    )
+    return Table(columns=(Column(title="Measured"), Column(title="Here"), Column(title="Published")), rows=tuple(rows))
 
 
 def _said(phase: PhaseReport) -> Table:

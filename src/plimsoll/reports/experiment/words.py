@@ -18,15 +18,7 @@ def measured_of(report: ExperimentReport) -> frozenset[str]:
     return frozenset(found)
 
 
-_COMMON = (
-    "throughput",
-    "IOPS",
-    "read latency",
-    "write latency",
-    "queue depth",
-    "minutes at a limit",
-    "response",
-)
+_COMMON = ("throughput", "IOPS", "read latency", "write latency", "queue depth", "minutes at a limit", "response")
 """What the gate and the probe of the database measure in every experiment."""
 
 
@@ -42,14 +34,8 @@ def figures_of(figures: PhaseFigures) -> Iterator[tuple[str, str]]:
         "response",
         f"{milliseconds(figures.response_s_p50)} (median), {milliseconds(figures.response_s_p95)} (95 %)",
     )
-    yield (
-        "freshness",
-        f"{seconds(figures.freshness_s_p50)} (median), {seconds(figures.freshness_s_p99)} (99 %)",
-    )
-    yield (
-        "events applied",
-        UNKNOWN if figures.applied_per_s is None else f"{figures.applied_per_s:,.0f}/s",
-    )
+    yield ("freshness", f"{seconds(figures.freshness_s_p50)} (median), {seconds(figures.freshness_s_p99)} (99 %)")
+    yield ("events applied", UNKNOWN if figures.applied_per_s is None else f"{figures.applied_per_s:,.0f}/s")
     yield "events that wait", f"{_count(figures.lag_start)} → {_count(figures.lag_end)}"
     yield "dead tuples per update", plain(figures.dead_tuples_per_update)
     yield "vacuum due every", minutes(figures.vacuum_due_minutes)
@@ -96,10 +82,7 @@ def _throughput(figures: PhaseFigures) -> str:
     total = _total(figures)
     if total is None or figures.read_bytes_per_s is None or figures.write_bytes_per_s is None:
         return UNKNOWN
-    reads, writes = (
-        format_bytes_per_s(rate, 3)
-        for rate in (figures.read_bytes_per_s, figures.write_bytes_per_s)
-    )
+    reads, writes = (format_bytes_per_s(rate, 3) for rate in (figures.read_bytes_per_s, figures.write_bytes_per_s))
     return f"{format_bytes_per_s(total, 3)} ({reads} read, {writes} written)"
 
 

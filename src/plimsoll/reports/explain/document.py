@@ -7,15 +7,7 @@ Rule 2: a statement is shown in one line; the file has the whole.
 
 from collections.abc import Iterable, Sequence
 
-from plimsoll.model.explain import (
-    Capture,
-    CaptureFile,
-    DiffLine,
-    ExplainComparison,
-    PairOutcome,
-    Source,
-    StatementPair,
-)
+from plimsoll.model.explain import Capture, CaptureFile, DiffLine, ExplainComparison, PairOutcome, Source, StatementPair
 from plimsoll.reports.document.parts import (
     Card,
     Column,
@@ -41,11 +33,7 @@ WORDS = {
     PairOutcome.PLAN: "another plan",
     PairOutcome.UNKNOWN: "could not tell",
 }
-_TONES = {
-    PairOutcome.SAME: Tone.GOOD,
-    PairOutcome.NOT_THE_QUERY: Tone.NEAR,
-    PairOutcome.UNKNOWN: Tone.UNKNOWN,
-}
+_TONES = {PairOutcome.SAME: Tone.GOOD, PairOutcome.NOT_THE_QUERY: Tone.NEAR, PairOutcome.UNKNOWN: Tone.UNKNOWN}
 # A plan of hundreds of nodes would bury the rest; the JSON form has all of it.
 _DIFF_LINES_MOST = 60
 
@@ -75,9 +63,7 @@ def explain_document(comparison: ExplainComparison) -> Document:
 def recorded_document(file: CaptureFile) -> Document:
     """Return the document of a recording: a row for each statement, and those that failed."""
     count = len(file.captures)
-    left = [
-        f"{_line(item.statement, 60)}: {item.reason}. {item.remedy}" for item in file.unrecorded
-    ]
+    left = [f"{_line(item.statement, 60)}: {item.reason}. {item.remedy}" for item in file.unrecorded]
     return Document(
         kind="query plans",
         headline=f"{count:,} {'execution' if count == 1 else 'executions'} recorded.",
@@ -107,19 +93,14 @@ def _summary(pairs: Sequence[StatementPair]) -> str:
         return "No statement is on both sides."
     counts = {o: sum(pair.outcome is o for pair in pairs) for o in PairOutcome}
     counted = ", ".join(f"{count} {WORDS[outcome]}" for outcome, count in counts.items() if count)
-    return (
-        f"{len(pairs)} {'statement' if len(pairs) == 1 else 'statements'} on both sides: {counted}."
-    )
+    return f"{len(pairs)} {'statement' if len(pairs) == 1 else 'statements'} on both sides: {counted}."
 
 
 def _pair(pair: StatementPair) -> Card:
     lines = [*pair.reasons, *([f"Next: {pair.advice}"] if pair.advice else [])]
     if pair.refuted_by:
         lines.append(f"Wrong if: {pair.refuted_by}")
-    parts: list[Part] = [
-        Paragraph(text=pair.title, tone=_TONES.get(pair.outcome, Tone.BAD)),
-        _numbers(pair),
-    ]
+    parts: list[Part] = [Paragraph(text=pair.title, tone=_TONES.get(pair.outcome, Tone.BAD)), _numbers(pair)]
     if pair.diff:
         parts.append(_diff(pair.diff))
     if lines:
@@ -134,10 +115,7 @@ def _pair(pair: StatementPair) -> Card:
 
 def _numbers(pair: StatementPair) -> Table:
     return Table(
-        columns=(
-            Column(title=""),
-            *(Column(title=name, is_number=True) for name in ("first", "second", "times")),
-        ),
+        columns=(Column(title=""), *(Column(title=name, is_number=True) for name in ("first", "second", "times"))),
         rows=tuple((name, *cells) for name, cells in _rows(pair.first, pair.second)),
     )
 
@@ -174,8 +152,7 @@ def _diff(lines: Sequence[DiffLine]) -> Diff:
     left = len(lines) - _DIFF_LINES_MOST
     return Diff(
         rows=tuple(
-            DiffRow(sign=line.sign, text=f"{'  ' * line.depth}{line.text}")
-            for line in lines[:_DIFF_LINES_MOST]
+            DiffRow(sign=line.sign, text=f"{'  ' * line.depth}{line.text}") for line in lines[:_DIFF_LINES_MOST]
         ),
         more=f"… {left} more lines in --format json" if left > 0 else "",
     )

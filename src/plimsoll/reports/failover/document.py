@@ -16,20 +16,11 @@ from plimsoll.reports.document.parts import (
     Tone,
     bullets_of,
 )
-from plimsoll.reports.failover.views import (
-    pooler_parts,
-    seconds,
-    service_parts,
-    verdict_table,
-)
+from plimsoll.reports.failover.views import pooler_parts, seconds, service_parts, verdict_table
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import number
 
-TITLES = {
-    Fault.KILL: "killed",
-    Fault.PARTITION: "cut off from etcd",
-    Fault.SWITCHOVER: "handed over",
-}
+TITLES = {Fault.KILL: "killed", Fault.PARTITION: "cut off from etcd", Fault.SWITCHOVER: "handed over"}
 """What happened to the node that took writes."""
 _MESSAGES = 8
 
@@ -63,8 +54,7 @@ def headline(report: FailoverReport) -> str:
 
 def _parts(report: FailoverReport) -> Iterator[Part]:
     yield Paragraph(
-        text=f"Real servers on this machine: {report.machine}. What is written is simulated.",
-        weight="quiet",
+        text=f"Real servers on this machine: {report.machine}. What is written is simulated.", weight="quiet"
     )
     yield Section(title="Verdict", parts=(verdict_table(report),))
     yield Section(title="Writes", parts=(Facts(facts=tuple(_writes(report))),))
@@ -80,17 +70,14 @@ def _parts(report: FailoverReport) -> Iterator[Part]:
 def _writes(report: FailoverReport) -> Iterator[Fact]:
     writes = report.writes
     rule = (
-        "a standby has it, too"
-        if report.synchronous is Synchronous.STRICT
-        else "the server that takes writes has it"
+        "a standby has it, too" if report.synchronous is Synchronous.STRICT else "the server that takes writes has it"
     )
     yield Fact("clients", f"{report.writers}, each with one connection through the pooler")
     yield Fact("acknowledged", f"{writes.acknowledged:,}, each as soon as {rule}")
     yield Fact("lost", f"{report.lost:,} of them")
     yield Fact("refused", f"{writes.refused:,}, of which {report.refused_there:,} are there")
     yield Fact(
-        "unknown",
-        f"{writes.unknown:,} lost their connection before the answer; {report.unknown_there:,} are there",
+        "unknown", f"{writes.unknown:,} lost their connection before the answer; {report.unknown_there:,} are there"
     )
 
 
@@ -105,11 +92,7 @@ def _table(rounds: tuple[FailoverRound, ...]) -> Table:
         Column(title="Unknown", is_number=True, may_break=False, leaves=4),
         Column(title="Pooler", leaves=1),
     )
-    return Table(
-        columns=columns,
-        rows=tuple(_row(place, one) for place, one in enumerate(rounds, 1)),
-        stacks=True,
-    )
+    return Table(columns=columns, rows=tuple(_row(place, one) for place, one in enumerate(rounds, 1)), stacks=True)
 
 
 def _row(place: int, one: FailoverRound) -> tuple[str | Cell, ...]:

@@ -28,11 +28,7 @@ def seconds(value: float | None) -> str:
 
 def verdict_table(report: FailoverReport) -> Table:
     """Return what is expected of the cluster, and whether it holds."""
-    columns = (
-        Column(title="Expected"),
-        Column(title="Found"),
-        Column(title="Verdict", may_break=False),
-    )
+    columns = (Column(title="Expected"), Column(title="Found"), Column(title="Verdict", may_break=False))
     rows = tuple(
         (expected, found, Cell("● right", Tone.GOOD) if holds else Cell("▲ not right", Tone.BAD))
         for expected, found, holds in _verdicts(report)
@@ -91,8 +87,7 @@ def service_parts(report: FailoverReport) -> Iterator[Part]:
     yield Paragraph(text=f"{report.fleet}.", weight="quiet")
     failed = sum(services.failed.values())
     reasons = "; ".join(
-        f"{count:,} × {REASONS.get(reason, reason)}"
-        for reason, count in Counter(services.failed).most_common()
+        f"{count:,} × {REASONS.get(reason, reason)}" for reason, count in Counter(services.failed).most_common()
     )
     yield Facts(
         facts=(
@@ -116,8 +111,7 @@ def _quantiles(rows: Sequence[tuple[str, Sequence[float]]]) -> Table:
     return Table(
         columns=columns,
         rows=tuple(
-            (name, *(seconds(nearest_rank(values, share)) for share in (0.5, 0.95, 1.0)))
-            for name, values in rows
+            (name, *(seconds(nearest_rank(values, share)) for share in (0.5, 0.95, 1.0))) for name, values in rows
         ),
         stacks=True,
     )

@@ -68,9 +68,7 @@ def _write_through(path: Path, place: FilePlace, content: bytes) -> None:
             f"unable to write '{path}': it is a pipe or device of another user",
             "Name a file in a folder where only you may write.",
         )
-    handle = os.open(
-        place.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=place.folder
-    )
+    handle = os.open(place.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=place.folder)
     try:
         _write_all(handle, content)
     finally:

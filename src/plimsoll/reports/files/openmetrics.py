@@ -40,11 +40,7 @@ def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
         account_id: number of the AWS account; empty where there is none.
     """
     instance = snapshot.instance
-    identity = {
-        "aws_account_id": account_id,
-        "aws_region": instance.region or "",
-        "dbidentifier": instance.identifier,
-    }
+    identity = {"aws_account_id": account_id, "aws_region": instance.region or "", "dbidentifier": instance.identifier}
     facts = {
         "instance_class": instance.db_class or "",
         "storage_type": instance.storage.kind or "",
@@ -53,10 +49,7 @@ def render_openmetrics(snapshot: Snapshot, *, account_id: str = "") -> str:
     }
     # Not a label: a note that changes would begin a new series each time.
     described = f"what the samples are of. {snapshot.note}".rstrip()
-    lines = [
-        *_family("instance_info", described),
-        _sample("instance_info", {**identity, **facts}, 1.0),
-    ]
+    lines = [*_family("instance_info", described), _sample("instance_info", {**identity, **facts}, 1.0)]
     times = []
     for metric, time_s, value in _last(snapshot):
         name = name_of(metric)

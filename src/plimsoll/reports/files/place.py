@@ -100,8 +100,7 @@ class _Way:
             self._links += 1
             if self._links > _LINKS_MAX:
                 raise UsageError(
-                    f"unable to write '{self._path}': its links lead back to themselves",
-                    "Name another file.",
+                    f"unable to write '{self._path}': its links lead back to themselves", "Name another file."
                 )
             # Of the link that was opened, whatever has its name by now.
             self._ahead.extendleft(reversed(Path(os.readlink("", dir_fd=handle)).parts))
@@ -111,6 +110,5 @@ class _Way:
     def _no_folder(self, part: str) -> UsageError:
         folder = self._path.parent if not self._links else Path(*self._gone, part)
         return UsageError(
-            f"unable to write '{self._path}': there is no folder '{folder}'",
-            "Create the folder, or name another file.",
+            f"unable to write '{self._path}': there is no folder '{folder}'", "Create the folder, or name another file."
         )

@@ -30,11 +30,7 @@ def hours_spec(times: Sequence[LimitTime], *, width: int, look: Look | None = No
         for time in times
     ]
     row = {"field": "limit", "type": "nominal", "sort": None, "axis": None}
-    hours = {
-        "field": "hours",
-        "type": "quantitative",
-        "axis": {"title": "hours", "tickCount": 5, "format": ",~r"},
-    }
+    hours = {"field": "hours", "type": "quantitative", "axis": {"title": "hours", "tickCount": 5, "format": ",~r"}}
     name = {"align": "left", "baseline": "bottom", "dy": -8, "fontSize": 13, "color": look.ink}
     return {
         "$schema": VEGALITE_SCHEMA,
@@ -45,10 +41,7 @@ def hours_spec(times: Sequence[LimitTime], *, width: int, look: Look | None = No
         "data": {"values": values},
         "encoding": {"y": row},
         "layer": [
-            {
-                "mark": {"type": "bar", "height": 12, "yOffset": 6, "color": look.bound},
-                "encoding": {"x": hours},
-            },
+            {"mark": {"type": "bar", "height": 12, "yOffset": 6, "color": look.bound}, "encoding": {"x": hours}},
             {
                 "mark": {"type": "text", "text": "", **name, "yOffset": 6},
                 "encoding": {"x": {"value": 0}, "text": {"field": "label"}},

@@ -33,11 +33,7 @@ _CHANGE = (
     Column(title="$/day", is_number=True, legend="$/day: more than now, on demand."),
 )
 _WAIT = (*NAME, Column(title="For", is_number=True))
-_NEAR = (
-    *NAME,
-    Column(title="Nearest limit"),
-    Column(title="Peak", is_number=True, legend="Peak: of that limit."),
-)
+_NEAR = (*NAME, Column(title="Nearest limit"), Column(title="Peak", is_number=True, legend="Peak: of that limit."))
 _EMPTY = (
     *NAME,
     Column(title="What"),
@@ -46,9 +42,7 @@ _EMPTY = (
 _UNKNOWN = (*NAME, Column(title="Reason", least=24), Column(title="Remedy", least=24, leaves=1))
 
 
-def fleet_document(
-    report: FleetReport, *, lists_all: bool = False, more: str = MORE_IN_TEXT
-) -> Document:
+def fleet_document(report: FleetReport, *, lists_all: bool = False, more: str = MORE_IN_TEXT) -> Document:
     """
     Return the document of a fleet.
 
@@ -72,10 +66,7 @@ def headline(report: FleetReport) -> str:
     """Return the answer in one sentence."""
     of = report.totals
     bound = of.now_count + of.earlier_count
-    text = (
-        f"{bound:,} of {instances(of.instance_count)} reached a limit, "
-        f"{of.now_count:,} of them at the end"
-    )
+    text = f"{bound:,} of {instances(of.instance_count)} reached a limit, {of.now_count:,} of them at the end"
     if of.near_count:
         text += f"; {of.near_count:,} {'is' if of.near_count == 1 else 'are'} near one"
     if of.unknown_count:

@@ -13,11 +13,7 @@ _TAG = "tag:"
 _COUNTS = (
     Column(title="Group", least=16),
     Column(title="Instances", is_number=True),
-    Column(
-        title="Now",
-        is_number=True,
-        legend="Now, Earlier: at a limit at the end of the window, or only before it.",
-    ),
+    Column(title="Now", is_number=True, legend="Now, Earlier: at a limit at the end of the window, or only before it."),
     Column(title="Earlier", is_number=True),
     Column(title="Near", is_number=True, leaves=4),
     Column(title="Not judged", is_number=True, leaves=3),
@@ -25,12 +21,7 @@ _COUNTS = (
 )
 _MONEY = (
     Column(title="$/day", is_number=True, leaves=2),
-    Column(
-        title="Saving",
-        is_number=True,
-        leaves=1,
-        legend="Saving: $/day with cheaper setups, likely and at most.",
-    ),
+    Column(title="Saving", is_number=True, leaves=1, legend="Saving: $/day with cheaper setups, likely and at most."),
 )
 _HOURS = (
     Column(title="Limit"),
@@ -66,9 +57,7 @@ def _grouping(grouping: FleetGrouping, report: FleetReport, rows: Rows) -> Itera
         return (name, *_counts(group.totals), *(_money(group.totals) if report.has_plan else ()))
 
     if grouping.tag_keys:
-        text = (
-            f"No instance has this tag. Tags that instances have: {', '.join(grouping.tag_keys)}."
-        )
+        text = f"No instance has this tag. Tags that instances have: {', '.join(grouping.tag_keys)}."
         yield Paragraph(text=text, weight="quiet")
     columns = (*_COUNTS, *_MONEY) if report.has_plan else _COUNTS
     yield from rows.parts(grouping.groups, columns, cells)

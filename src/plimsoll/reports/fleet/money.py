@@ -6,15 +6,7 @@ from decimal import Decimal
 from plimsoll.model.fleet import FleetReport, FleetVerdict
 from plimsoll.model.fleet_answer import FleetTotals
 from plimsoll.reports.document.parts import Cell, Column, Paragraph, Part, Section, facts_of
-from plimsoll.reports.fleet.words import (
-    NAME,
-    UNKNOWN,
-    Rows,
-    instances,
-    name_cells,
-    usd,
-    usd_more,
-)
+from plimsoll.reports.fleet.words import NAME, UNKNOWN, Rows, instances, name_cells, usd, usd_more
 from plimsoll.units import in_cases
 
 _PAID = (*NAME, Column(title="What", least=30))
@@ -53,8 +45,7 @@ def money_sections(report: FleetReport, rows: Rows) -> Iterator[Part]:
 
 def _cheaper(rows: Sequence[FleetVerdict]) -> list[FleetVerdict]:
     return sorted(
-        (row for row in rows if row.cheaper),
-        key=lambda row: (row.cheaper_usd_per_day_more or Decimal(0), row.sort_key),
+        (row for row in rows if row.cheaper), key=lambda row: (row.cheaper_usd_per_day_more or Decimal(0), row.sort_key)
     )
 
 
@@ -64,10 +55,7 @@ def _spend(of: FleetTotals) -> Iterator[tuple[str, str]]:
         yield "now", f"{UNKNOWN}: no instance has a price"
     else:
         more = f"; {missing:,} without a price" if missing else ""
-        yield (
-            "now",
-            f"${usd(of.usd_per_day)} per day on demand, for {instances(of.priced_count)}{more}",
-        )
+        yield ("now", f"${usd(of.usd_per_day)} per day on demand, for {instances(of.priced_count)}{more}")
     if of.change_count:
         yield "recommended changes", _change_cost(of)
     if not of.cheaper_count:
@@ -84,9 +72,7 @@ def _change_cost(of: FleetTotals) -> str:
     if of.change_usd_per_day_more is None:
         return f"cost unknown: no price for {instances(of.change_count)} at a limit"
     word = "less" if of.change_usd_per_day_more < 0 else "more"
-    text = (
-        f"${usd(abs(of.change_usd_per_day_more))} {word} per day for {instances(priced)} at a limit"
-    )
+    text = f"${usd(abs(of.change_usd_per_day_more))} {word} per day for {instances(priced)} at a limit"
     missing = f"; {of.change_unpriced_count:,} without a price" if of.change_unpriced_count else ""
     return text + missing
 

@@ -98,9 +98,7 @@ _DIGITS = {"seconds": 0, "ratio": 4, "usd": 2, "more": 2, "number": 0}
 def rows_json(report: FleetReport) -> str:
     """Return the table of all instances as JSON that cannot end its script element."""
     columns = [made for column in _COLUMNS if (made := _column(column, report.rows)) is not None]
-    states = [
-        [f"{_SIGNS[tone_of(rank)]} {STATES[rank]}", tone_of(rank).value] for rank in FleetRank
-    ]
+    states = [[f"{_SIGNS[tone_of(rank)]} {STATES[rank]}", tone_of(rank).value] for rank in FleetRank]
     document = {"count": len(report.rows), "states": states, "columns": columns}
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -56,10 +56,7 @@ class Rows:
         return Section(title=f"{title}: {len(rows):,}", parts=self.parts(rows, columns, cells))
 
     def parts(
-        self,
-        rows: Sequence[_Row],
-        columns: tuple[Column, ...],
-        cells: Callable[[_Row], tuple[str | Cell, ...]],
+        self, rows: Sequence[_Row], columns: tuple[Column, ...], cells: Callable[[_Row], tuple[str | Cell, ...]]
     ) -> tuple[Part, ...]:
         """Return a table, and what is left out of it."""
         shown = rows if self._most is None else rows[: self._most]

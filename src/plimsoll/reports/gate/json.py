@@ -78,9 +78,7 @@ class GateStatusDocument(Struct, frozen=True, kw_only=True):
     """The same as `credit_clock`."""
 
 
-def render_gate_status(
-    status: object, *, emulated: str, mount: str, clock: float, emulated_minute_s: float
-) -> str:
+def render_gate_status(status: object, *, emulated: str, mount: str, clock: float, emulated_minute_s: float) -> str:
     """
     Return the state of a gate as JSON.
 

@@ -8,16 +8,7 @@ the change introduces it.
 from collections.abc import Iterator
 
 from plimsoll.model.infrastructure import ChangeEffect, DeclaredFinding, InfrastructureFindings
-from plimsoll.reports.document.parts import (
-    Bullets,
-    Card,
-    Document,
-    Paragraph,
-    Part,
-    Section,
-    Tone,
-    bullets_of,
-)
+from plimsoll.reports.document.parts import Bullets, Card, Document, Paragraph, Part, Section, Tone, bullets_of
 from plimsoll.reports.document.severity import SEVERITY_SIGNS, SEVERITY_TONES
 
 _TOOLS = {"terraform": "Terraform", "cloudformation": "CloudFormation"}
@@ -38,8 +29,7 @@ def infrastructure_document(found: InfrastructureFindings) -> Document:
         tone=SEVERITY_TONES[found.findings[0].severity] if found.findings else Tone.GOOD,
         parts=(
             Paragraph(
-                text=f"{_TOOLS[found.tool]} · {_count(len(found.databases), 'database')} · "
-                f"{', '.join(found.files)}",
+                text=f"{_TOOLS[found.tool]} · {_count(len(found.databases), 'database')} · {', '.join(found.files)}",
                 weight="quiet",
             ),
             *(_card(one, place) for place, one in enumerate(found.findings, start=1)),
@@ -54,9 +44,7 @@ def infrastructure_document(found: InfrastructureFindings) -> Document:
 def _headline(found: InfrastructureFindings) -> str:
     counts = {level: sum(f.severity == level for f in found.findings) for level in SEVERITY_SIGNS}
     listed = ", ".join(
-        f"{count} critical" if level == "critical" else _count(count, level)
-        for level, count in counts.items()
-        if count
+        f"{count} critical" if level == "critical" else _count(count, level) for level, count in counts.items() if count
     )
     if not found.databases:
         return "No database found."
@@ -92,8 +80,7 @@ def _parts_of(found: DeclaredFinding) -> Iterator[Part]:
     if found.facts:
         yield Bullets(
             items=tuple(
-                f"{fact.text}; source: {fact.source}"
-                + (f", read {fact.read_on}" if fact.read_on else "")
+                f"{fact.text}; source: {fact.source}" + (f", read {fact.read_on}" if fact.read_on else "")
                 for fact in found.facts
             )
         )

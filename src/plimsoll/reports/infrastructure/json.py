@@ -9,11 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from plimsoll.model.infrastructure import (
-    DeclaredDatabase,
-    DeclaredState,
-    InfrastructureFindings,
-)
+from plimsoll.model.infrastructure import DeclaredDatabase, DeclaredState, InfrastructureFindings
 from plimsoll.reports.render.json_values import RemedyObject, StorageObject, json_bytes, same_fields
 
 
@@ -145,10 +141,7 @@ def render_infrastructure_json(found: InfrastructureFindings) -> bytes:
 
 def _database(one: DeclaredDatabase) -> DeclaredDatabaseObject:
     return same_fields(
-        DeclaredDatabaseObject,
-        one,
-        before=None if one.before is None else _state(one.before),
-        after=_state(one.after),
+        DeclaredDatabaseObject, one, before=None if one.before is None else _state(one.before), after=_state(one.after)
     )
 
 

@@ -13,22 +13,13 @@ from urllib.parse import quote
 import msgspec
 
 from plimsoll import __version__
-from plimsoll.model.infrastructure import (
-    STANDARD_INPUT,
-    ChangeEffect,
-    DeclaredFinding,
-    InfrastructureFindings,
-)
+from plimsoll.model.infrastructure import STANDARD_INPUT, ChangeEffect, DeclaredFinding, InfrastructureFindings
 from plimsoll.reports.infrastructure.document import EFFECT_TEXTS
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"critical": "error", "warning": "warning", "note": "note"}
 # A plan compares with what there is now; a template does not, and has no such state.
-_BASELINE = {
-    ChangeEffect.INTRODUCES: "new",
-    ChangeEffect.WORSENS: "updated",
-    ChangeEffect.KEEPS: "unchanged",
-}
+_BASELINE = {ChangeEffect.INTRODUCES: "new", ChangeEffect.WORSENS: "updated", ChangeEffect.KEEPS: "unchanged"}
 
 
 def render_sarif(found: InfrastructureFindings) -> bytes:
@@ -52,9 +43,7 @@ def render_sarif(found: InfrastructureFindings) -> bytes:
                                 "shortDescription": {"text": rule.summary},
                                 "fullDescription": {"text": rule.summary},
                                 "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-                                "help": {
-                                    "text": f"{rule.summary} See: plimsoll docs lint-infrastructure"
-                                },
+                                "help": {"text": f"{rule.summary} See: plimsoll docs lint-infrastructure"},
                             }
                             for rule in found.rules
                         ],
@@ -87,10 +76,7 @@ def _result(one: DeclaredFinding, places: dict[str, int], is_compared: bool) -> 
         "message": {"text": " ".join(part for part in said if part)},
         "locations": [
             {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": _uri(one.file)},
-                    "region": {"startLine": one.line},
-                },
+                "physicalLocation": {"artifactLocation": {"uri": _uri(one.file)}, "region": {"startLine": one.line}},
                 "logicalLocations": [{"fullyQualifiedName": one.address, "kind": "resource"}],
             }
         ],

@@ -11,16 +11,8 @@ from plimsoll.reports.render.terminal import STYLES
 
 # Further causes, for which there is room after the first with its remedy.
 _OTHERS_SHOWN = 2
-_TITLES = {
-    "critical": "Critical cause",
-    "warning": "Cause to change",
-    "note": "No problem found",
-}
-_STYLES = {
-    "critical": STYLES[Verdict.BINDS],
-    "warning": STYLES[Verdict.NEAR],
-    "note": STYLES[Verdict.SLACK],
-}
+_TITLES = {"critical": "Critical cause", "warning": "Cause to change", "note": "No problem found"}
+_STYLES = {"critical": STYLES[Verdict.BINDS], "warning": STYLES[Verdict.NEAR], "note": STYLES[Verdict.SLACK]}
 
 
 def inspect_brief(inspection: Inspection) -> Brief:

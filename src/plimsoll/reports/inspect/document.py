@@ -17,13 +17,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
 )
 from plimsoll.reports.document.severity import SEVERITY_SIGNS, SEVERITY_TONES
-from plimsoll.reports.inspect.outline import (
-    NEVER_RUN,
-    CauseCard,
-    InspectionOutline,
-    RemedyRow,
-    inspection_outline,
-)
+from plimsoll.reports.inspect.outline import NEVER_RUN, CauseCard, InspectionOutline, RemedyRow, inspection_outline
 
 
 def inspect_document(inspection: Inspection) -> Document:
@@ -40,10 +34,7 @@ def inspect_document(inspection: Inspection) -> Document:
             Section(title="Causes", parts=tuple(causes_parts(outline))),
             Section(title="Notes", parts=(bullets_of(outline.notes),) if outline.notes else ()),
             Section(
-                title="Not known",
-                parts=(Facts(facts=outline.missing, are_sentences=True),)
-                if outline.missing
-                else (),
+                title="Not known", parts=(Facts(facts=outline.missing, are_sentences=True),) if outline.missing else ()
             ),
             Section(title="How it was measured", parts=(Facts(facts=outline.measured),)),
         ),

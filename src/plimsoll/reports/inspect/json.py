@@ -12,14 +12,7 @@ from msgspec import Meta, Struct
 
 from plimsoll.model.cause import CauseKind, Inspection
 from plimsoll.reports.inspect.outline import headline
-from plimsoll.reports.render.json_values import (
-    Count,
-    EvidenceObject,
-    Moment,
-    RemedyObject,
-    json_bytes,
-    same_fields,
-)
+from plimsoll.reports.render.json_values import Count, EvidenceObject, Moment, RemedyObject, json_bytes, same_fields
 from plimsoll.units import format_time
 
 
@@ -179,8 +172,6 @@ def inspection_document(inspection: Inspection) -> InspectionDocument:
             written_bytes_per_s=inspection.load_written_bytes_per_s,
             is_estimated=inspection.load_is_estimated,
         ),
-        ceiling=None
-        if ceiling is None
-        else InspectionCeilingObject(name=inspection.ceiling_name, bytes_per_s=ceiling),
+        ceiling=None if ceiling is None else InspectionCeilingObject(name=inspection.ceiling_name, bytes_per_s=ceiling),
         cost=same_fields(InspectionCostObject, inspection),
     )

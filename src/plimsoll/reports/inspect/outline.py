@@ -144,20 +144,14 @@ def size_of(cause: Cause) -> str:
     """Return `41.2 MB/s written, 3 MB/s read, estimated: 62 % of the load, 33 % of the ceiling`; or empty."""
     parts = [
         f"{rate(value)} {word}"
-        for value, word in (
-            (cause.written_bytes_per_s, "written"),
-            (cause.read_bytes_per_s, "read"),
-        )
+        for value, word in ((cause.written_bytes_per_s, "written"), (cause.read_bytes_per_s, "read"))
         if value
     ]
     if not parts:
         return ""
     shares = [
         f"{format_ratio(share)} of the {whole}"
-        for share, whole in (
-            (cause.share_of_load, "load"),
-            (cause.share_of_ceiling, "ceiling"),
-        )
+        for share, whole in ((cause.share_of_load, "load"), (cause.share_of_ceiling, "ceiling"))
         if share is not None
     ]
     text = ", ".join([*parts, *(["estimated"] if cause.is_estimated else [])])
@@ -208,10 +202,7 @@ def _watched(inspection: Inspection) -> str:
     readings = _counted(inspection.reading_count, "reading")
     span = words.span(int(inspection.start_s), int(inspection.end_s))
     time = format_duration(inspection.end_s - inspection.start_s)
-    return (
-        f"Watched for {time} ({span} UTC): {readings} of its counters, {samples} of its sessions "
-        "and vacuums."
-    )
+    return f"Watched for {time} ({span} UTC): {readings} of its counters, {samples} of its sessions and vacuums."
 
 
 def _load(inspection: Inspection) -> tuple[Fact, ...]:
@@ -232,11 +223,7 @@ def _load(inspection: Inspection) -> tuple[Fact, ...]:
     if ceiling is None:
         facts.append(Fact("Ceiling", "not known"))
         return tuple(facts)
-    share = (
-        ""
-        if together is None
-        else f": {format_ratio((together + vacuums) / ceiling)} of it is taken"
-    )
+    share = "" if together is None else f": {format_ratio((together + vacuums) / ceiling)} of it is taken"
     named = words.plain(inspection.ceiling_name)
     value = words.published(ceiling, "bytes/s")
     facts.append(Fact("Ceiling", f"{value}{f', {named}' if named else ''}{share}"))
@@ -261,10 +248,7 @@ def _counted_causes(inspection: Inspection) -> str:
     """Return `3 critical, 1 warning, 5 notes`."""
     if len(inspection.causes) < 3:
         return ""
-    counts = [
-        (sum(cause.severity == severity for cause in inspection.causes), severity)
-        for severity in SEVERITY_SIGNS
-    ]
+    counts = [(sum(cause.severity == severity for cause in inspection.causes), severity) for severity in SEVERITY_SIGNS]
     return ", ".join(
         f"{count} critical" if severity == "critical" else _counted(count, severity)
         for count, severity in counts
@@ -310,10 +294,7 @@ def _ways(rows: Sequence[RemedyRow], seen: Mapping[str, str]) -> tuple[RemedyRow
     if not again:
         return tuple(rows)
     if sum(len(row.commands) for row in again) <= _OWN_LINES_MOST:
-        return tuple(
-            replace(row, text=f"As under {seen[row.text]}.") if row in again else row
-            for row in rows
-        )
+        return tuple(replace(row, text=f"As under {seen[row.text]}.") if row in again else row for row in rows)
     where = words.series_of(sorted({seen[row.text] for row in again}, key=int))
     text = f"The same {_counted(len(again), 'way')} as under {where}, with the names of this one."
     pointer = RemedyRow(text=text, commands=(), expected=again[-1].expected)

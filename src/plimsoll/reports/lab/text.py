@@ -14,22 +14,9 @@ from rich.text import Text
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.lab import GroundTruth, LabProgress, StageNow, ThrottledCeiling, WrongClaim
-from plimsoll.reports.render.terminal import (
-    bullets,
-    columns_of,
-    heading,
-    indented,
-    rendered,
-    styled,
-)
+from plimsoll.reports.render.terminal import bullets, columns_of, heading, indented, rendered, styled
 from plimsoll.reports.render.words import FAMILY_NAMES, phase_name, plain, published
-from plimsoll.units import (
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, number
 
 # Below the first the words of a table would break; lines longer than the second are hard to read back.
 WIDTH_MIN = 40
@@ -63,8 +50,7 @@ def progress_lines(progress: LabProgress) -> list[str]:
     lines.append(f"{'now':<{_NAME}}{_holding(progress)}; queue depth {progress.queue_depth:.1f}")
     if progress.late_ratio >= _LATE_TOLD:
         lines.append(
-            f"{'':<{_NAME}}{format_ratio(progress.late_ratio)} of the operations came late: this "
-            "machine is slow"
+            f"{'':<{_NAME}}{format_ratio(progress.late_ratio)} of the operations came late: this machine is slow"
         )
     return lines
 
@@ -187,8 +173,7 @@ def _wrong(claim: WrongClaim) -> str:
     name = _name(claim.name, claim.phase)
     level = _level(claim.level, claim.dimension, digits=4)
     return (
-        f"The diagnosis names {name} at {level} for {format_duration(claim.seconds)}; the gate "
-        "throttled nothing there."
+        f"The diagnosis names {name} at {level} for {format_duration(claim.seconds)}; the gate throttled nothing there."
     )
 
 

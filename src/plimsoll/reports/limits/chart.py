@@ -15,13 +15,7 @@ from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.sheet import ChainRate, LimitSheet, StageLine
-from plimsoll.reports.chart.drawing import (
-    UNNAMED,
-    VEGALITE_SCHEMA,
-    Spec,
-    check_picture_ending,
-    write_picture,
-)
+from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec, check_picture_ending, write_picture
 from plimsoll.reports.chart.engine import check_vega
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.document.page import document_page
@@ -75,9 +69,7 @@ def write_chart(path: Path, sheet: LimitSheet, origin: PageOrigin | None = None)
         write_picture(path, limits_spec(sheet))
 
 
-def limits_spec(
-    sheet: LimitSheet, *, look: Look = LIGHT, width: int = _WIDTH, is_titled: bool = True
-) -> Spec:
+def limits_spec(sheet: LimitSheet, *, look: Look = LIGHT, width: int = _WIDTH, is_titled: bool = True) -> Spec:
     """
     Return the curve as a Vega-Lite 6 specification; equal sheets give equal specifications.
 
@@ -124,10 +116,7 @@ class _Frame(Struct, frozen=True, kw_only=True):
     @property
     def octave_px(self) -> tuple[float, float]:
         """Return the pixels for each doubling, along x and along y."""
-        return (
-            self.width / log2(self.kib_max / self.kib_min),
-            self.height / log2(self.mb_max / self.mb_min),
-        )
+        return (self.width / log2(self.kib_max / self.kib_min), self.height / log2(self.mb_max / self.mb_min))
 
     def height_px(self, mb: float) -> float:
         """Return pixels above the x axis."""
@@ -188,32 +177,17 @@ def _stage_lines(sheet: LimitSheet, frame: _Frame) -> list[_StageLine]:
 
 
 def _stage_line(
-    line: StageLine,
-    sizes: tuple[float, ...],
-    mb: tuple[float, ...],
-    names: tuple[str, ...],
-    *,
-    is_burst: bool,
+    line: StageLine, sizes: tuple[float, ...], mb: tuple[float, ...], names: tuple[str, ...], *, is_burst: bool
 ) -> _StageLine:
     is_level = FAMILIES[line.family].dimension is Dimension.THROUGHPUT
-    label = (
-        f"{number(mb[0], 5)} MB/s" if is_level else f"{mb[0] * 1e6 / (sizes[0] * KIB):,.0f} IOPS"
-    )
+    label = f"{number(mb[0], 5)} MB/s" if is_level else f"{mb[0] * 1e6 / (sizes[0] * KIB):,.0f} IOPS"
     if is_level and line.family is Family.VOLUME_THROUGHPUT:
         label += f" ({number(mb[0] * 1e6 / MIB)} MiB/s)"
-    return _StageLine(
-        kib=sizes, mb=mb, names=names, number=label, is_level=is_level, is_burst=is_burst
-    )
+    return _StageLine(kib=sizes, mb=mb, names=names, number=label, is_level=is_level, is_burst=is_burst)
 
 
 def _stage_layer(line: _StageLine, look: Look) -> Spec:
-    mark: Spec = {
-        "type": "line",
-        "color": look.quiet,
-        "opacity": 0.5,
-        "strokeWidth": 1,
-        "clip": True,
-    }
+    mark: Spec = {"type": "line", "color": look.quiet, "opacity": 0.5, "strokeWidth": 1, "clip": True}
     if line.is_burst:
         mark["strokeDash"] = [4, 3]
     rows = [{"kib": kib, "mb": mb} for kib, mb in zip(line.kib, line.mb, strict=True)]
@@ -263,11 +237,7 @@ def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
         last_px = frame.height_px(mb)
         along = 0.15 + 1.7 * (turn % 3)  # octaves from the left edge
         rows.append(
-            {
-                "kib": frame.kib_min * 2**along,
-                "mb": mb * 2**along,
-                "text": f"{label}, {words.series_of(owners)}",
-            }
+            {"kib": frame.kib_min * 2**along, "mb": mb * 2**along, "text": f"{label}, {words.series_of(owners)}"}
         )
     mark = {
         "type": "text",
@@ -283,11 +253,7 @@ def _slope_labels(lines: list[_StageLine], frame: _Frame, look: Look) -> list[Sp
 
 def _credit_area(sheet: LimitSheet, look: Look) -> Spec:
     rows = [
-        {
-            "kib": row.io_size_bytes / KIB,
-            "mb": row.burst.bytes_per_s / 1e6,
-            "held": row.baseline.bytes_per_s / 1e6,
-        }
+        {"kib": row.io_size_bytes / KIB, "mb": row.burst.bytes_per_s / 1e6, "held": row.baseline.bytes_per_s / 1e6}
         for row in sheet.curve
     ]
     return {
@@ -298,10 +264,7 @@ def _credit_area(sheet: LimitSheet, look: Look) -> Spec:
 
 
 def _curve_layer(sheet: LimitSheet, look: Look, *, is_burst: bool) -> Spec:
-    rows = [
-        {"kib": row.io_size_bytes / KIB, **_point(row.burst if is_burst else row.baseline)}
-        for row in sheet.curve
-    ]
+    rows = [{"kib": row.io_size_bytes / KIB, **_point(row.burst if is_burst else row.baseline)} for row in sheet.curve]
     mark: Spec = {"type": "line", "color": look.writes, "strokeWidth": 3, "strokeJoin": "round"}
     if is_burst:
         mark |= {"color": look.reads, "strokeWidth": 2.5, "strokeDash": [7, 4]}
@@ -315,11 +278,7 @@ def _curve_layer(sheet: LimitSheet, look: Look, *, is_burst: bool) -> Spec:
 
 
 def _point(rate: ChainRate) -> Spec:
-    return {
-        "mb": rate.bytes_per_s / 1e6,
-        "iops": rate.ops_per_s,
-        "binds": words.FAMILY_NAMES[rate.binding],
-    }
+    return {"mb": rate.bytes_per_s / 1e6, "iops": rate.ops_per_s, "binds": words.FAMILY_NAMES[rate.binding]}
 
 
 def _curve_names(sheet: LimitSheet, look: Look) -> list[Spec]:
@@ -332,15 +291,7 @@ def _curve_names(sheet: LimitSheet, look: Look) -> list[Spec]:
         names.append((last.burst, "burst: while credits last", look.reads))
     return [
         {
-            "data": {
-                "values": [
-                    {
-                        "kib": last.io_size_bytes / KIB,
-                        "mb": rate.bytes_per_s / 1e6,
-                        "text": text,
-                    }
-                ]
-            },
+            "data": {"values": [{"kib": last.io_size_bytes / KIB, "mb": rate.bytes_per_s / 1e6, "text": text}]},
             "mark": {
                 "type": "text",
                 "align": "right",
@@ -374,10 +325,7 @@ def _knee_layers(sheet: LimitSheet, look: Look) -> list[Spec]:
     dot |= {"stroke": look.bound, "strokeWidth": 2.5}
     name = {"type": "text", "align": "left", "baseline": "top", "dx": 6, "dy": 9}
     name |= {"fontSize": 12, "fontWeight": 600, "color": look.bound}
-    return [
-        {"data": {"values": rows}, "mark": dot},
-        {"data": {"values": rows}, "mark": name, "encoding": _TEXT},
-    ]
+    return [{"data": {"values": rows}, "mark": dot}, {"data": {"values": rows}, "mark": name, "encoding": _TEXT}]
 
 
 def _title(sheet: LimitSheet, look: Look) -> Spec:
@@ -416,12 +364,7 @@ def _x_axis(sheet: LimitSheet, look: Look) -> Spec:
         "field": "kib",
         "type": "quantitative",
         "scale": {"type": "log", "base": 2, "domain": [sizes[0], sizes[-1]], "nice": False},
-        "axis": {
-            "title": "mean I/O size, KiB",
-            "values": sizes,
-            "format": ",d",
-            "domainColor": look.quiet,
-        },
+        "axis": {"title": "mean I/O size, KiB", "values": sizes, "format": ",d", "domainColor": look.quiet},
     }
 
 

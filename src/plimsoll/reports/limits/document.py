@@ -54,9 +54,7 @@ def limits_document(sheet: LimitSheet) -> Document:
         ("Sources", _sources(sheet)),
     )
     sections = (Section(title=title, parts=parts) for title, parts in named)
-    return Document(
-        kind="limits", headline=sheet_title(sheet), parts=tuple(sections), topic=Topic.LIMITS
-    )
+    return Document(kind="limits", headline=sheet_title(sheet), parts=tuple(sections), topic=Topic.LIMITS)
 
 
 def _list(items: Iterable[str]) -> tuple[Part, ...]:
@@ -147,11 +145,7 @@ def _ceilings(sheet: LimitSheet, ceilings: list[Ceiling]) -> Table:
         remark = _remark(ceiling)
         value = words.ceiling_value(ceiling) + (f"; {remark}" if remark else "")
         rows.append((_name(ceiling), value, _reference(sheet, ceiling)))
-    columns = (
-        Column(title="Ceiling"),
-        Column(title="Value"),
-        Column(title="Source", is_number=True, may_break=False),
-    )
+    columns = (Column(title="Ceiling"), Column(title="Value"), Column(title="Source", is_number=True, may_break=False))
     return Table(columns=columns, rows=tuple(rows))
 
 
@@ -180,11 +174,7 @@ def _reference(sheet: LimitSheet, ceiling: Ceiling) -> str:
 
 
 def _balances(sheet: LimitSheet) -> Table:
-    columns = (
-        Column(title="Metric", may_break=False),
-        Column(title="Moves", may_break=False),
-        Column(title="Why"),
-    )
+    columns = (Column(title="Metric", may_break=False), Column(title="Moves", may_break=False), Column(title="Why"))
     rows = (
         (METRICS[note.metric].cloudwatch or note.metric.value, _MOVES[note.can_move], note.reason)
         for note in sheet.balances
@@ -212,7 +202,6 @@ def _legacy_notes(legacy: list[Ceiling]) -> list[str]:
 
 def _sources(sheet: LimitSheet) -> tuple[Part, ...]:
     sources = [
-        (f"[{index}]", f"{origin.source} ({origin.read_on})")
-        for index, origin in enumerate(sheet.origins, start=1)
+        (f"[{index}]", f"{origin.source} ({origin.read_on})") for index, origin in enumerate(sheet.origins, start=1)
     ]
     return (facts_of(sources),) if sources else ()

@@ -23,12 +23,8 @@ from plimsoll.reports.render.json_values import (
     same_fields,
 )
 
-BalanceMetric = Literal[
-    "byte_balance_ratio", "io_balance_ratio", "volume_balance_ratio", "cpu_credits"
-]
-StorageFamily = Literal[
-    "instance_ebs_throughput", "instance_ebs_iops", "volume_throughput", "volume_iops"
-]
+BalanceMetric = Literal["byte_balance_ratio", "io_balance_ratio", "volume_balance_ratio", "cpu_credits"]
+StorageFamily = Literal["instance_ebs_throughput", "instance_ebs_iops", "volume_throughput", "volume_iops"]
 
 
 class LimitsStorageObject(Struct, frozen=True, kw_only=True):

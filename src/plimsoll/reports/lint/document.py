@@ -42,9 +42,7 @@ def lint_document(found: PoolerFindings) -> Document:
             *(_card(cause, n) for n, cause in enumerate(found.causes, start=1)),
             Section(
                 title="Not checked",
-                parts=(bullets_of([sentence(note) for note in found.notes]),)
-                if found.notes
-                else (),
+                parts=(bullets_of([sentence(note) for note in found.notes]),) if found.notes else (),
             ),
         ),
     )
@@ -52,9 +50,7 @@ def lint_document(found: PoolerFindings) -> Document:
 
 def _headline(found: PoolerFindings) -> str:
     counts = {level: sum(c.severity == level for c in found.causes) for level in SEVERITY_SIGNS}
-    listed = ", ".join(
-        f"{count} {_plural(level, count)}" for level, count in counts.items() if count
-    )
+    listed = ", ".join(f"{count} {_plural(level, count)}" for level, count in counts.items() if count)
     return f"{listed or 'Nothing found'}."
 
 

@@ -10,12 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from plimsoll.model.lint import PoolerFindings
-from plimsoll.reports.render.json_values import (
-    EvidenceObject,
-    RemedyObject,
-    json_bytes,
-    same_fields,
-)
+from plimsoll.reports.render.json_values import EvidenceObject, RemedyObject, json_bytes, same_fields
 
 
 class DatabaseObject(Struct, frozen=True, kw_only=True):

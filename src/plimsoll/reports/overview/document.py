@@ -27,12 +27,7 @@ from plimsoll.reports.overview.outline import (
 from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import VERDICT_SIGNS
 
-TONES = {
-    Verdict.BINDS: Tone.BAD,
-    Verdict.NEAR: Tone.NEAR,
-    Verdict.SLACK: Tone.GOOD,
-    Verdict.UNKNOWN: Tone.UNKNOWN,
-}
+TONES = {Verdict.BINDS: Tone.BAD, Verdict.NEAR: Tone.NEAR, Verdict.SLACK: Tone.GOOD, Verdict.UNKNOWN: Tone.UNKNOWN}
 
 # If the terminal is too narrow, columns are dropped: first those that others imply, then facts to look up.
 _COLUMNS = (
@@ -42,19 +37,14 @@ _COLUMNS = (
     Column(title="Engine and storage", leaves=1),
     Column(title="Verdict"),
     # The name of a limit is on one line, its number on the next.
-    Column(
-        title="Limit, or nearest",
-        least=24,
-        legend="Percentages: peak of the nearest resource, of its ceiling.",
-    ),
+    Column(title="Limit, or nearest", least=24, legend="Percentages: peak of the nearest resource, of its ceiling."),
     Column(title="At it", is_number=True, leaves=6),
     Column(title="Share", is_number=True, leaves=2, legend="Share: of the time measured."),
     Column(
         title="Credits",
         least=10,
         leaves=5,
-        legend=f"Credits: the lowest balance, and when it is empty at the present rate; {NOTHING}: "
-        "none below 100 %.",
+        legend=f"Credits: the lowest balance, and when it is empty at the present rate; {NOTHING}: none below 100 %.",
     ),
 )
 

@@ -8,14 +8,7 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
 
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Verdict
-from plimsoll.model.overview import (
-    BoundTime,
-    Overview,
-    OverviewRow,
-    UnreadInstance,
-    Usage,
-    WaitingTime,
-)
+from plimsoll.model.overview import BoundTime, Overview, OverviewRow, UnreadInstance, Usage, WaitingTime
 from plimsoll.reports.overview.json_objects import (
     BoundObject,
     CallObject,
@@ -45,9 +38,7 @@ def render_overview_json(overview: Overview) -> bytes:
         counts=_counts(overview),
         rows=tuple(_row(row, rank) for rank, row in ranked if isinstance(row, OverviewRow)),
         unread=tuple(
-            same_fields(UnreadObject, item, rank=rank)
-            for rank, item in ranked
-            if isinstance(item, UnreadInstance)
+            same_fields(UnreadObject, item, rank=rank) for rank, item in ranked if isinstance(item, UnreadInstance)
         ),
         failed=tuple(
             FailedObject(reason=reason, remedy=remedy, identifiers=tuple(sorted(names)))
@@ -103,10 +94,7 @@ def _bound(bound: BoundTime) -> BoundObject:
 
 def _waiting(waiting: WaitingTime) -> OverviewWaitingObject:
     return same_fields(
-        OverviewWaitingObject,
-        waiting,
-        first=format_time(waiting.first_s),
-        last=format_time(waiting.last_s),
+        OverviewWaitingObject, waiting, first=format_time(waiting.first_s), last=format_time(waiting.last_s)
     )
 
 

@@ -10,13 +10,7 @@ from dataclasses import dataclass
 
 from plimsoll.model.diagnosis import SHORT_WINDOW, Verdict
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.overview import (
-    BoundTime,
-    Overview,
-    OverviewRow,
-    RemainingAmount,
-    UnreadInstance,
-)
+from plimsoll.model.overview import BoundTime, Overview, OverviewRow, RemainingAmount, UnreadInstance
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration, format_ratio, number
 
@@ -88,9 +82,7 @@ def overview_outline(overview: Overview) -> OverviewText:
     return OverviewText(
         headline=headline(overview),
         worst=overview.rows[0].verdict if overview.rows else Verdict.UNKNOWN,
-        stopped=words.sentence(f"reading stopped early: {overview.stopped}")
-        if overview.stopped
-        else "",
+        stopped=words.sentence(f"reading stopped early: {overview.stopped}") if overview.stopped else "",
         simulated=_simulated(overview),
         rows=tuple(
             _row(item, rank) if isinstance(item, OverviewRow) else _unread_row(item, rank)
@@ -135,9 +127,7 @@ def _failed(overview: Overview) -> tuple[Group, ...]:
             names=(f"all {_instances(count)}",) if len(group.names) == count > 1 else group.names,
         )
         for group in _grouped(
-            (reason, remedy, name)
-            for (reason, remedy), names in failed_groups(overview).items()
-            for name in names
+            (reason, remedy, name) for (reason, remedy), names in failed_groups(overview).items() for name in names
         )
     )
 
@@ -156,11 +146,7 @@ def headline(overview: Overview) -> str:
     if unjudged == total and not waits:
         return f"None of {_instances(total)} could be judged."
     # Where none was judged, there is nothing to say of limits.
-    parts = (
-        []
-        if unjudged == total
-        else [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
-    )
+    parts = [] if unjudged == total else [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
     if bound and free:
         parts.append(f"{free:,} {'is' if free == 1 else 'are'} not")
     if count[Verdict.NEAR]:
@@ -354,11 +340,7 @@ def _grouped(items: Iterable[tuple[str, str, str]]) -> tuple[Group, ...]:
     for reason, remedy, name in items:
         names.setdefault((reason, remedy), []).append(words.plain(name))
     groups = [
-        Group(
-            reason=words.sentence(reason).rstrip("."),
-            remedy=words.sentence(remedy),
-            names=tuple(sorted(named)),
-        )
+        Group(reason=words.sentence(reason).rstrip("."), remedy=words.sentence(remedy), names=tuple(sorted(named)))
         for (reason, remedy), named in names.items()
     ]
     return tuple(sorted(groups, key=lambda g: (-len(g.names), g.reason, g.remedy)))

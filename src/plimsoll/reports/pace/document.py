@@ -19,14 +19,7 @@ from plimsoll.reports.document.parts import (
 )
 from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import FAMILY_NAMES, sentence
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, number
 
 
 def pace_document(found: PaceReport) -> Document:
@@ -44,9 +37,7 @@ def pace_document(found: PaceReport) -> Document:
             facts_of(_facts(allowance)),
             Section(
                 title="Not known",
-                parts=(bullets_of([sentence(note) for note in allowance.notes]),)
-                if allowance.notes
-                else (),
+                parts=(bullets_of([sentence(note) for note in allowance.notes]),) if allowance.notes else (),
             ),
         ),
     )

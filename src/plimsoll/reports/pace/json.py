@@ -11,14 +11,7 @@ from msgspec import Struct
 
 from plimsoll.model.ceiling import Family
 from plimsoll.model.pace import PaceBasis, PaceReport
-from plimsoll.reports.render.json_values import (
-    Count,
-    Moment,
-    Positive,
-    Ratio,
-    json_bytes,
-    same_fields,
-)
+from plimsoll.reports.render.json_values import Count, Moment, Positive, Ratio, json_bytes, same_fields
 from plimsoll.units import format_time
 
 

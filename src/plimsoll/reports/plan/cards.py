@@ -8,25 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from plimsoll.model.plan import (
-    Band,
-    Cost,
-    DemandSummary,
-    Disruption,
-    Effect,
-    Judgement,
-    MoveKind,
-    Option,
-    Plan,
-)
+from plimsoll.model.plan import Band, Cost, DemandSummary, Disruption, Effect, Judgement, MoveKind, Option, Plan
 from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
 from plimsoll.units import format_bytes, format_duration, format_ratio, in_cases, number
 
-_STORAGE_MOVES = frozenset(
-    {MoveKind.STORAGE_TYPE, MoveKind.STORAGE_SIZE, MoveKind.IOPS, MoveKind.THROUGHPUT}
-)
+_STORAGE_MOVES = frozenset({MoveKind.STORAGE_TYPE, MoveKind.STORAGE_SIZE, MoveKind.IOPS, MoveKind.THROUGHPUT})
 
 _CHEAPEST = "cheapest"
 _BRIEF = ("Change", "Cost", "Break-even", "At a ceiling")
@@ -87,10 +75,7 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
     is_unsure = option.judgement is Judgement.UNSURE
     judged = plan_words.PRESENT_WORDS[option.judgement] if is_present else option.judgement.value
     if plan_words.is_by_hours(plan):
-        answer, template = (
-            plan_words.work(effect.work) or plan_words.UNKNOWN,
-            "the same work takes {}",
-        )
+        answer, template = (plan_words.work(effect.work) or plan_words.UNKNOWN, "the same work takes {}")
     else:
         answer = "" if is_present and not is_unsure else _chance(option.probability)
         template = "enough in {} cases"
@@ -103,11 +88,7 @@ def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
         chance=answer,
         chance_text=answer and template.format(answer),
         minutes=plan_words.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
-        served=(
-            plan_words.UNKNOWN
-            if is_spread(option)
-            else plan_words.bytes_per_s(effect.served_bytes_per_s)
-        ),
+        served=(plan_words.UNKNOWN if is_spread(option) else plan_words.bytes_per_s(effect.served_bytes_per_s)),
         without_waiting=plan_words.share_served(effect.served_ratio, is_observed=is_observed),
         latency_mean=plan_words.latency(effect.latency_s_mean),
         latency_p95=plan_words.latency(effect.latency_s_p95),
@@ -152,9 +133,7 @@ def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
         row=option_row(plan, option, number_),
         reason=words.sentence(option.reason),
         facts=tuple(fact for fact in facts if fact.value),
-        notes=tuple(
-            dict.fromkeys(map(words.sentence, (*option.disruption.notes, *option.cost.notes)))
-        ),
+        notes=tuple(dict.fromkeys(map(words.sentence, (*option.disruption.notes, *option.cost.notes)))),
         commands=tuple(words.plain(line) for line in option.commands),
         settled_by=words.sentence(option.settled_by),
         rejected=tuple(
@@ -249,22 +228,12 @@ def _effect_facts(plan: Plan, option: Option) -> list[Fact]:
         ),
         Fact(
             "Without waiting",
-            _arrow(
-                *(
-                    plan_words.share_served(e.served_ratio, is_observed=is_observed)
-                    for e in (before, after)
-                )
-            )
+            _arrow(*(plan_words.share_served(e.served_ratio, is_observed=is_observed) for e in (before, after)))
             + " of the bytes",
         ),
         Fact("Same work", _same_work(before, after)),
-        Fact(
-            "Latency, mean",
-            _arrow(*(plan_words.latency(e.latency_s_mean) for e in (before, after))),
-        ),
-        Fact(
-            "Latency, p95", _arrow(*(plan_words.latency(e.latency_s_p95) for e in (before, after)))
-        ),
+        Fact("Latency, mean", _arrow(*(plan_words.latency(e.latency_s_mean) for e in (before, after)))),
+        Fact("Latency, p95", _arrow(*(plan_words.latency(e.latency_s_p95) for e in (before, after)))),
         Fact("Lowest balance", _lowest(after)),
         Fact("Next ceiling", _following(after)),
     ]

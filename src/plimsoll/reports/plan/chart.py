@@ -15,13 +15,7 @@ from typing import Any
 
 from plimsoll.errors import UsageError
 from plimsoll.model.plan import FASTER, Band, Judgement, Option, Plan
-from plimsoll.reports.chart.drawing import (
-    UNNAMED,
-    VEGALITE_SCHEMA,
-    Spec,
-    check_picture_ending,
-    write_picture,
-)
+from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec, check_picture_ending, write_picture
 from plimsoll.reports.chart.look import LIGHT, Look
 from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.plan.cards import is_spread
@@ -63,8 +57,7 @@ def write_plan_picture(path: Path, plan: Plan) -> None:
     check_picture_ending(path)
     if not has_chart(plan):
         raise UsageError(
-            "there is no price to draw",
-            "Give --prices FILE, an AWS price list with the region and the engine.",
+            "there is no price to draw", "Give --prices FILE, an AWS price list with the region and the engine."
         )
     write_picture(path, plan_spec(plan))
 
@@ -74,9 +67,7 @@ def has_chart(plan: Plan) -> bool:
     return bool(_points(plan))
 
 
-def plan_spec(
-    plan: Plan, *, look: Look = LIGHT, width: int = 720, is_titled: bool = True
-) -> dict[str, Any]:
+def plan_spec(plan: Plan, *, look: Look = LIGHT, width: int = 720, is_titled: bool = True) -> dict[str, Any]:
     """
     Return the curve as a Vega-Lite 6 specification; equal plans give equal specifications.
 
@@ -222,10 +213,7 @@ def _mark(point: Spec, look: Look) -> Spec:
             "strokeWidth": 2.5,
             "opacity": 1,
         },
-        "encoding": {
-            "color": {"value": look.bound if is_present else look.byte_balance},
-            "tooltip": _TOOLTIP,
-        },
+        "encoding": {"color": {"value": look.bound if is_present else look.byte_balance}, "tooltip": _TOOLTIP},
     }
 
 
@@ -238,9 +226,7 @@ def _points(plan: Plan) -> list[Spec]:
             points.append(_point("curve", p.name, float(p.usd_per_month), p.served_ratio))
     there, found = plan.present, proposed(plan)
     name = words.plain(there.instance.db_class or there.title)
-    points += _of_option(
-        "present", "now", f"{name}, {plan_words.usd(there.cost.usd_per_month)}", there
-    )
+    points += _of_option("present", "now", f"{name}, {plan_words.usd(there.cost.usd_per_month)}", there)
     for n, option in enumerate(plan.options, start=1):
         if option is found:
             title = words.plain(option.title).removesuffix(", storage as it is")

@@ -11,14 +11,7 @@ from operator import sub
 
 from plimsoll.model.plan import Plan
 from plimsoll.reports.chart.drawing import Spec
-from plimsoll.reports.chart.labels import (
-    Box,
-    LabelPlace,
-    NamedLine,
-    line_boxes,
-    places_of,
-    text_width,
-)
+from plimsoll.reports.chart.labels import Box, LabelPlace, NamedLine, line_boxes, places_of, text_width
 from plimsoll.reports.chart.look import Look
 from plimsoll.reports.plan import words as plan_words
 from plimsoll.reports.render import words
@@ -151,18 +144,10 @@ def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
         "baseline": "middle",
         "fontWeight": 600,
     }
-    encoding = {
-        "x": {"value": x},
-        "y": {"value": (box.top + box.bottom) / 2},
-        "text": {"value": named.text},
-    }
+    encoding = {"x": {"value": x}, "y": {"value": (box.top + box.bottom) / 2}, "text": {"value": named.text}}
     border = {"stroke": look.surface, "strokeWidth": 4, "strokeJoin": "round"}
     return [
-        {
-            "data": {"values": [{}]},
-            "mark": {**mark, **more},
-            "encoding": {**encoding, "color": {"value": color}},
-        }
+        {"data": {"values": [{}]}, "mark": {**mark, **more}, "encoding": {**encoding, "color": {"value": color}}}
         for more, color in ((border, look.surface), ({}, look.ink))
     ]
 
@@ -170,10 +155,7 @@ def _text(named: NamedLine, place: LabelPlace, look: Look) -> list[Spec]:
 def key_of(plan: Plan, look: Look, width: int) -> Spec:
     """Return the view of the key: numbers with verdict, price, difference and setup."""
     rows = [("now", plan_words.PRESENT_WORDS[plan.present.judgement], plan.present)]
-    rows += [
-        (str(number), option.judgement.value, option)
-        for number, option in enumerate(plan.options, start=1)
-    ]
+    rows += [(str(number), option.judgement.value, option) for number, option in enumerate(plan.options, start=1)]
     layers = []
     for row, (number, verdict, option) in enumerate(rows):
         is_compared = number != "now" and option.usd_per_day_more is not None
@@ -188,12 +170,7 @@ def key_of(plan: Plan, look: Look, width: int) -> Spec:
         for column, text in enumerate(texts):
             if text:
                 layers.append(_cell(text, column, row, look, width))
-    return {
-        "width": width,
-        "height": _ROW * len(rows),
-        "view": {"stroke": None},
-        "layer": layers,
-    }
+    return {"width": width, "height": _ROW * len(rows), "view": {"stroke": None}, "layer": layers}
 
 
 def _cell(text: str, column: int, row: int, look: Look, width: int) -> Spec:

@@ -23,14 +23,7 @@ from plimsoll.reports.document.parts import (
 )
 from plimsoll.reports.plan.cards import OptionCard, OptionRow
 from plimsoll.reports.plan.chart import CAPTION, has_chart, plan_spec
-from plimsoll.reports.plan.outline import (
-    NEVER_RUN,
-    WORK_COLUMNS,
-    WORK_TITLE,
-    DemandOutline,
-    PlanOutline,
-    plan_outline,
-)
+from plimsoll.reports.plan.outline import NEVER_RUN, WORK_COLUMNS, WORK_TITLE, DemandOutline, PlanOutline, plan_outline
 from plimsoll.reports.plan.words import SIGNS
 from plimsoll.reports.render.explanations import Topic
 
@@ -38,11 +31,7 @@ from plimsoll.reports.render.explanations import Topic
 # month and the next ceiling.
 _USUAL, _ROOMY, _WIDE = 76, 92, 110
 
-_TONES = {
-    Judgement.LIFTS: Tone.GOOD,
-    Judgement.DOES_NOT: Tone.BAD,
-    Judgement.UNSURE: Tone.UNKNOWN,
-}
+_TONES = {Judgement.LIFTS: Tone.GOOD, Judgement.DOES_NOT: Tone.BAD, Judgement.UNSURE: Tone.UNKNOWN}
 
 
 def plan_document(plan: Plan) -> Document:
@@ -146,12 +135,7 @@ def _named(rows: Sequence[OptionRow]) -> Table:
             Column(title="Next ceiling", from_width=_WIDE),
         ),
         rows=tuple(
-            (
-                row.number,
-                f"{row.title} ({row.role})" if row.role else row.title,
-                row.disruption,
-                row.next_ceiling,
-            )
+            (row.number, f"{row.title} ({row.role})" if row.role else row.title, row.disruption, row.next_ceiling)
             for row in rows
         ),
         stacks=True,
@@ -234,14 +218,7 @@ def _work(outline: PlanOutline) -> Table:
 
 def _curve(outline: PlanOutline) -> Table:
     return Table(
-        columns=(
-            Column(title="Setup"),
-            _number("$ a month"),
-            _number("Served without waiting"),
-        ),
-        rows=tuple(
-            (f"{r.name}{' (now)' if r.is_present else ''}", r.usd_per_month, r.served)
-            for r in outline.curve
-        ),
+        columns=(Column(title="Setup"), _number("$ a month"), _number("Served without waiting")),
+        rows=tuple((f"{r.name}{' (now)' if r.is_present else ''}", r.usd_per_month, r.served) for r in outline.curve),
         stacks=True,
     )

@@ -7,19 +7,9 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
 """
 
 from plimsoll.model.plan import Effect, Option, Plan, WorkPoint
-from plimsoll.reports.plan.json_objects import (
-    EffectObject,
-    OptionObject,
-    PlanDocument,
-    WorkPointObject,
-)
+from plimsoll.reports.plan.json_objects import EffectObject, OptionObject, PlanDocument, WorkPointObject
 from plimsoll.reports.plan.words import is_observed
-from plimsoll.reports.render.json_values import (
-    instance_object,
-    json_bytes,
-    same_fields,
-    window_object,
-)
+from plimsoll.reports.render.json_values import instance_object, json_bytes, same_fields, window_object
 from plimsoll.units import format_time
 
 
@@ -40,12 +30,7 @@ def render_plan_json(plan: Plan) -> bytes:
 
 
 def _option(option: Option) -> OptionObject:
-    return same_fields(
-        OptionObject,
-        option,
-        instance=instance_object(option.instance),
-        effect=_effect(option.effect),
-    )
+    return same_fields(OptionObject, option, instance=instance_object(option.instance), effect=_effect(option.effect))
 
 
 def _effect(effect: Effect) -> EffectObject:

@@ -10,27 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plimsoll.model.instance import Deployment, Instance
-from plimsoll.model.plan import (
-    AFTER,
-    CurvePoint,
-    DemandSummary,
-    Judgement,
-    LoadResponse,
-    Option,
-    Plan,
-    WorkloadKind,
-)
+from plimsoll.model.plan import AFTER, CurvePoint, DemandSummary, Judgement, LoadResponse, Option, Plan, WorkloadKind
 from plimsoll.model.price import LICENSES
 from plimsoll.model.shell import shell_word
 from plimsoll.reports.plan import words as plan_words
-from plimsoll.reports.plan.cards import (
-    OptionCard,
-    OptionRow,
-    allowed_minutes,
-    brief_card,
-    option_card,
-    option_row,
-)
+from plimsoll.reports.plan.cards import OptionCard, OptionRow, allowed_minutes, brief_card, option_card, option_row
 from plimsoll.reports.plan.steps import steps_of
 from plimsoll.reports.render import words
 from plimsoll.reports.render.facts import Fact
@@ -124,13 +108,10 @@ class PlanOutline:
 def plan_outline(plan: Plan) -> PlanOutline:
     """Return the texts of a plan for people."""
     present = option_row(plan, plan.present, "now")
-    cards = tuple(
-        option_card(plan, option, str(n)) for n, option in enumerate(plan.options, start=1)
-    )
+    cards = tuple(option_card(plan, option, str(n)) for n, option in enumerate(plan.options, start=1))
     count = len(cards)
     unpriced = tuple(
-        brief_card(option_card(plan, option, str(n)))
-        for n, option in enumerate(plan.unpriced, start=count + 1)
+        brief_card(option_card(plan, option, str(n))) for n, option in enumerate(plan.unpriced, start=count + 1)
     )
     return PlanOutline(
         headline=words.sentence(plan.headline),
@@ -205,9 +186,7 @@ def _age_of_prices(plan: Plan) -> str:
     """Return a note on prices that are older than a year, and how to read newer ones."""
     if not plan.are_prices_old:
         return ""
-    region = (
-        f" --region {shell_word(words.plain(plan.instance.region))}" if plan.instance.region else ""
-    )
+    region = f" --region {shell_word(words.plain(plan.instance.region))}" if plan.instance.region else ""
     return (
         f" Prices are from {plan.prices_as_of} or later, more than a year old. For today's prices, run"
         f" 'plimsoll prices refresh{region} -o prices.json', then add --prices prices.json."
@@ -225,10 +204,7 @@ def _demand(plan: Plan) -> DemandOutline:
     demand = plan.demand
     facts = []
     for name, value in (
-        (
-            "Peak throughput",
-            demand.peak_bytes_per_s and plan_words.bytes_per_s(demand.peak_bytes_per_s),
-        ),
+        ("Peak throughput", demand.peak_bytes_per_s and plan_words.bytes_per_s(demand.peak_bytes_per_s)),
         ("Peak IOPS", demand.peak_ops_per_s and plan_words.ops_per_s(demand.peak_ops_per_s)),
         ("Not served", _held_back(demand)),
     ):
@@ -240,9 +216,7 @@ def _demand(plan: Plan) -> DemandOutline:
     if demand.nature_reason:
         statements.append(f"{_NATURES[demand.nature]} {words.sentence(demand.nature_reason)}")
     if demand.is_lower_bound:
-        statements.append(
-            "Demand may be higher than these numbers: too little of the window was below a ceiling."
-        )
+        statements.append("Demand may be higher than these numbers: too little of the window was below a ceiling.")
     return DemandOutline(
         lead=_lead(demand),
         facts=tuple(facts),
@@ -326,8 +300,6 @@ def _curve_row(plan: Plan, point: CurvePoint) -> CurveRow:
         name=words.plain(point.name),
         usd_per_month=plan_words.usd(point.usd_per_month),
         usd_per_day=plan_words.usd(point.usd_per_month * 24 / 730),
-        served=plan_words.share_served(
-            point.served_ratio, is_observed=plan_words.is_observed(plan)
-        ),
+        served=plan_words.share_served(point.served_ratio, is_observed=plan_words.is_observed(plan)),
         is_present=point.is_present,
     )

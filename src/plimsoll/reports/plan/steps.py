@@ -46,9 +46,7 @@ def _sooner(plan: Plan, place: int, named: str) -> str:
     """Return `Recommended: option 2, db.m6g.xlarge ($0.67 a day more): the same work in 6.9 h instead of …`."""
     assert plan.ladder is not None
     rung = plan.ladder.rungs[place]
-    took, takes = (
-        plan_words.work(one.effect.work) for one in (plan.present, plan.options[rung.option])
-    )
+    took, takes = (plan_words.work(one.effect.work) for one in (plan.present, plan.options[rung.option]))
     work = f"the same work in {takes} instead of {took}"
     if place > plan.ladder.recommended:
         return f"If that is not soon enough: {named}: {work}."

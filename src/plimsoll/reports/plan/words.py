@@ -11,17 +11,7 @@ Rule 3: an unknown price is shown as unknown, never as zero or blank.
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
-from plimsoll.model.plan import (
-    PROBABLY,
-    Band,
-    DemandSummary,
-    Judgement,
-    Ladder,
-    NextCeiling,
-    Plan,
-    RungKind,
-    WorkTime,
-)
+from plimsoll.model.plan import PROBABLY, Band, DemandSummary, Judgement, Ladder, NextCeiling, Plan, RungKind, WorkTime
 from plimsoll.reports.render import words
 from plimsoll.units import GIB, KIB, MIB, format_latency, number
 
@@ -33,11 +23,7 @@ UNKNOWN = "unknown"
 SIGNS = {Judgement.LIFTS: "✓", Judgement.DOES_NOT: "✕", Judgement.UNSURE: "?"}
 
 # The current setup is no change, so it does not "lift" a ceiling.
-PRESENT_WORDS = {
-    Judgement.LIFTS: "is enough",
-    Judgement.DOES_NOT: "does not",
-    Judgement.UNSURE: "unsure",
-}
+PRESENT_WORDS = {Judgement.LIFTS: "is enough", Judgement.DOES_NOT: "does not", Judgement.UNSURE: "unsure"}
 
 _DASH = " – "
 _CENT = Decimal("0.01")
@@ -162,10 +148,7 @@ def duration(seconds: Band) -> str:
     """Return a time in hours, or in minutes below two hours: `1 – 3 – 6 h`, `5 min – 3 h – 24 h`."""
     hour_s = 3600
     if seconds.low < hour_s and seconds.high >= 2 * hour_s:
-        return band(
-            seconds,
-            lambda v: f"{number(v / hour_s, 2)} h" if v >= hour_s else f"{number(v / 60, 2)} min",
-        )
+        return band(seconds, lambda v: f"{number(v / hour_s, 2)} h" if v >= hour_s else f"{number(v / 60, 2)} min")
     per, unit = (hour_s, "h") if seconds.high >= 2 * hour_s else (60, "min")
     return band(seconds, lambda value: number(value / per, 2), unit)
 

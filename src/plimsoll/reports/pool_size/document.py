@@ -88,10 +88,9 @@ def _runs(sizing: PoolSizing) -> str:
     curve, lead = sizing.room.curve, f"The machine runs well: {sizing.runs:,} sessions at work"
     if curve is not None:
         seen = f"seen up to {number(curve.busy_seen_max, 3)} sessions at {curve.level_count} levels"
-        how = {
-            Basis.EXTRAPOLATED: f"extrapolated; {seen}",
-            Basis.CEILING: f"{seen}, with storage at its ceiling",
-        }.get(sizing.basis, seen)
+        how = {Basis.EXTRAPOLATED: f"extrapolated; {seen}", Basis.CEILING: f"{seen}, with storage at its ceiling"}.get(
+            sizing.basis, seen
+        )
         return f"{lead} give 95 % of {number(curve.most_per_s, 3)} transactions per s ({how})"
     return f"{lead} = 2 × {sizing.room.vcpu_count} vCPUs ({sizing.basis.value})"
 

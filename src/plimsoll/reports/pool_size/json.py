@@ -117,7 +117,5 @@ class PoolSizeDocument(Struct, frozen=True, kw_only=True):
 
 def render_pool_size_json(sizing: PoolSizing) -> bytes:
     """Return the answer as JSON."""
-    recommended = tuple(
-        same_fields(RecommendedObject, one, service=one.service.name) for one in sizing.recommended
-    )
+    recommended = tuple(same_fields(RecommendedObject, one, service=one.service.name) for one in sizing.recommended)
     return json_bytes(same_fields(PoolSizeDocument, sizing, recommended=recommended))

@@ -98,17 +98,7 @@ def _phases(report: PooledReport, look: Look, top: float) -> list[Spec]:
         },
         {
             "data": {"values": values},
-            "mark": {
-                "type": "text",
-                "align": "left",
-                "baseline": "top",
-                "dx": 4,
-                "color": look.ink,
-            },
-            "encoding": {
-                "x": x,
-                "y": {"field": "top", "type": "quantitative"},
-                "text": {"field": "title"},
-            },
+            "mark": {"type": "text", "align": "left", "baseline": "top", "dx": 4, "color": look.ink},
+            "encoding": {"x": x, "y": {"field": "top", "type": "quantitative"}, "text": {"field": "title"}},
         },
     ]

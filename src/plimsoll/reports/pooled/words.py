@@ -12,24 +12,15 @@ _SHOWN = 0.005
 
 def figures_of(figures: PooledFigures) -> Iterator[tuple[str, str]]:
     """Yield every measurement of a phase with its name."""
-    yield (
-        "connections",
-        f"{figures.connections_max:,} at most, {figures.connections_end:,} at the end",
-    )
+    yield ("connections", f"{figures.connections_max:,} at most, {figures.connections_end:,} at the end")
     yield "by state", by_state(figures)
     yield "opened", f"{figures.opened:,}; the services closed {figures.closed:,}"
     yield "held", UNKNOWN if figures.held_s is None else f"{seconds(figures.held_s)} on average"
     yield "refused", f"{figures.refused:,} connections"
     yield "arrivals", f"{number(figures.arrivals_per_s, 3)} per second"
     yield "transactions", f"{number(figures.done_per_s, 3)} per second done, {given_up(figures)}"
-    yield (
-        "queries",
-        f"{figures.queries_per_s:,.0f} per second, {figures.useful_per_s:,.0f} of them useful",
-    )
-    yield (
-        "latency",
-        f"{seconds(figures.latency_s_p50)} (median), {seconds(figures.latency_s_p95)} (95 %)",
-    )
+    yield ("queries", f"{figures.queries_per_s:,.0f} per second, {figures.useful_per_s:,.0f} of them useful")
+    yield ("latency", f"{seconds(figures.latency_s_p50)} (median), {seconds(figures.latency_s_p95)} (95 %)")
     yield "load", f"{number(figures.load_average_max, 3)}"
     yield "processors", processors(figures.processors)
 

@@ -21,14 +21,7 @@ from plimsoll.reports.document.parts import (
 )
 from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import FAMILY_NAMES, sentence
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, number
 
 # Classes that are shown; the JSON form has all.
 _SHOWN_MAX = 8
@@ -52,10 +45,7 @@ def rehearsal_document(found: Rehearsal) -> Document:
             _table(found),
             facts_of(_facts(found)),
             Section(
-                title="Not known",
-                parts=(bullets_of([sentence(note) for note in found.notes]),)
-                if found.notes
-                else (),
+                title="Not known", parts=(bullets_of([sentence(note) for note in found.notes]),) if found.notes else ()
             ),
         ),
     )
@@ -71,9 +61,7 @@ def _headline(found: Rehearsal) -> str:
     one = found.present
     size = f"{number(found.input_bytes / 1e9, 3)} GB" if found.input_bytes >= 1e9 else None
     small = f"{found.input_bytes:,.0f} bytes"
-    what = size or (
-        f"{number(found.input_bytes / 1e6, 3)} MB" if found.input_bytes >= _MB_LEAST else small
-    )
+    what = size or (f"{number(found.input_bytes / 1e6, 3)} MB" if found.input_bytes >= _MB_LEAST else small)
     where = f" on {one.db_class}" if one.db_class else ""
     if _is_unknown(one.seconds):
         return f"How long {what} will take{where} is not known: the sample is too small."
@@ -190,11 +178,7 @@ def _row(one: RehearsedTime) -> tuple[str | Cell, ...]:
         bounded if likely is None else format_duration(likely) if isfinite(likely) else "never",
         "unknown" if is_unknown else f"{low} – {high}",
         "-" if one.credits_end_s is None else format_duration(one.credits_end_s),
-        "unknown"
-        if is_unknown
-        else "the load itself"
-        if one.binding is None
-        else FAMILY_NAMES[one.binding],
+        "unknown" if is_unknown else "the load itself" if one.binding is None else FAMILY_NAMES[one.binding],
         "-" if one.is_present else _usd(one.usd_per_day_more),
         "-" if one.is_present else _usd(one.usd_for_load),
     )
@@ -210,10 +194,7 @@ def _usd(value: Decimal | None) -> str:
 def _facts(found: Rehearsal) -> list[tuple[str, str]]:
     cost, work = found.cost, found.work
     facts = [
-        (
-            "sample",
-            f"{cost.row_count:,} rows, {format_bytes(cost.sample_bytes)} from {cost.place_count:,} places",
-        ),
+        ("sample", f"{cost.row_count:,} rows, {format_bytes(cost.sample_bytes)} from {cost.place_count:,} places"),
         (
             "a byte of input",
             (

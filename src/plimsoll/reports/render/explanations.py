@@ -381,12 +381,7 @@ EXPLANATIONS = {
 }
 """Every explanation by its topic."""
 
-_STORAGE = (
-    Family.INSTANCE_EBS_THROUGHPUT,
-    Family.INSTANCE_EBS_IOPS,
-    Family.VOLUME_THROUGHPUT,
-    Family.VOLUME_IOPS,
-)
+_STORAGE = (Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS, Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS)
 _BY_CODE = (
     {facts.code: Topic.RESOURCE for facts in FAMILIES.values()}
     | {FAMILIES[family].code: Topic.CEILING for family in _STORAGE}

@@ -54,9 +54,7 @@ def same_fields(form: type[_Form], value: object, **others: Any) -> _Form:
     # What a form is called is its own.
     given = {"schema", *others}
     same = {
-        name: _filled(inner, getattr(value, name))
-        for name, inner in _inner_forms(form).items()
-        if name not in given
+        name: _filled(inner, getattr(value, name)) for name, inner in _inner_forms(form).items() if name not in given
     }
     return form(**same, **others)
 
@@ -199,9 +197,7 @@ class InstanceObject(Struct, frozen=True, kw_only=True):
 def window_object(window_s: tuple[int, int]) -> WindowObject:
     """Return a stretch of time, [start, end) in epoch seconds."""
     start_s, end_s = window_s
-    return WindowObject(
-        start=format_time(start_s), end=format_time(end_s), duration_s=end_s - start_s
-    )
+    return WindowObject(start=format_time(start_s), end=format_time(end_s), duration_s=end_s - start_s)
 
 
 def instance_object(instance: Instance) -> InstanceObject:

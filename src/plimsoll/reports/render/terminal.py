@@ -16,12 +16,7 @@ from plimsoll.reports.render.words import kept_together
 # character until the lines are made.
 GLUE = "\ue000"
 
-STYLES = {
-    Verdict.BINDS: "bold red",
-    Verdict.NEAR: "yellow",
-    Verdict.SLACK: "green",
-    Verdict.UNKNOWN: "magenta",
-}
+STYLES = {Verdict.BINDS: "bold red", Verdict.NEAR: "yellow", Verdict.SLACK: "green", Verdict.UNKNOWN: "magenta"}
 
 
 def columns_of(width: int | None, *, least: int, most: int, piped: int = 80) -> int:

@@ -15,23 +15,11 @@ from plimsoll.model.family import FAMILIES, VOLUME_FAMILIES
 from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
-from plimsoll.units import (
-    MIB,
-    format_bytes,
-    format_bytes_per_s,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import MIB, format_bytes, format_bytes_per_s, format_ops_per_s, format_ratio, number
 
 FAMILY_NAMES = {family: facts.name for family, facts in FAMILIES.items()}
 
-VERDICT_WORDS = {
-    Verdict.BINDS: "binds",
-    Verdict.NEAR: "near",
-    Verdict.SLACK: "slack",
-    Verdict.UNKNOWN: "unknown",
-}
+VERDICT_WORDS = {Verdict.BINDS: "binds", Verdict.NEAR: "near", Verdict.SLACK: "slack", Verdict.UNKNOWN: "unknown"}
 
 # The verdict on the whole window, in two or three words.
 VERDICT_BADGES = {
@@ -42,12 +30,7 @@ VERDICT_BADGES = {
 }
 
 # Each verdict has a sign, so that colour is not needed; it is one column wide in a terminal.
-VERDICT_SIGNS = {
-    Verdict.BINDS: "▲",
-    Verdict.NEAR: "◆",
-    Verdict.SLACK: "●",
-    Verdict.UNKNOWN: "○",
-}
+VERDICT_SIGNS = {Verdict.BINDS: "▲", Verdict.NEAR: "◆", Verdict.SLACK: "●", Verdict.UNKNOWN: "○"}
 
 # The kind of an event in a word or two; an event of another kind has only its own text.
 EVENT_WORDS = {

@@ -56,8 +56,7 @@ def _object(cls: type[msgspec.Struct], prefix: str, description: str) -> Rule:
         "additionalProperties": False,
         "required": list(cls.__struct_fields__),
         "properties": {
-            field: {**_rule(hint, prefix), "description": meanings[field]}
-            for field, hint in _hints(cls).items()
+            field: {**_rule(hint, prefix), "description": meanings[field]} for field, hint in _hints(cls).items()
         },
     }
 
@@ -75,9 +74,7 @@ def _rule(hint: Any, prefix: str) -> Rule:
     if inspect.isclass(hint) and issubclass(hint, Enum):
         return {"enum": [word.value for word in hint]}
     if inspect.isclass(hint) and issubclass(hint, msgspec.Struct):
-        return (
-            {"type": "object"} if _is_document(hint) else {"$ref": f"#/$defs/{_name(hint, prefix)}"}
-        )
+        return {"type": "object"} if _is_document(hint) else {"$ref": f"#/$defs/{_name(hint, prefix)}"}
     return msgspec.json.schema(hint)
 
 

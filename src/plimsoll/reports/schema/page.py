@@ -22,10 +22,7 @@ def page_with_fields(page: str, schema: Rule) -> str:
 def fields_of(schema: Rule) -> str:
     """Return a section for the document and one for each object in it."""
     objects = {"document": schema, **schema["$defs"]}
-    sections = [
-        f"## {_heading(name)}\n\n{rule['description']}\n\n{_table(rule)}\n"
-        for name, rule in objects.items()
-    ]
+    sections = [f"## {_heading(name)}\n\n{rule['description']}\n\n{_table(rule)}\n" for name, rule in objects.items()]
     return "\n".join(sections)
 
 
@@ -34,10 +31,7 @@ def _heading(name: str) -> str:
 
 
 def _table(rule: Rule) -> str:
-    rows = [
-        f"| `{field}` | {_kind(of)} | {of['description']} |"
-        for field, of in rule["properties"].items()
-    ]
+    rows = [f"| `{field}` | {_kind(of)} | {of['description']} |" for field, of in rule["properties"].items()]
     return "\n".join(["| Field | Type | Meaning |", "| --- | --- | --- |", *rows])
 
 

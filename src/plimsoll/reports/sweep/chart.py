@@ -32,9 +32,7 @@ def write_sweep_picture(path: Path, reports: Sequence[SweepReport]) -> None:
     write_picture(path, sweep_spec(reports))
 
 
-def sweep_spec(
-    reports: Sequence[SweepReport], *, look: Look = LIGHT, is_titled: bool = True
-) -> Spec:
+def sweep_spec(reports: Sequence[SweepReport], *, look: Look = LIGHT, is_titled: bool = True) -> Spec:
     """
     Return all configurations as a Vega-Lite 6 specification; equal reports give equal specifications.
 
@@ -54,10 +52,7 @@ def sweep_spec(
 
 
 def _configuration(report: SweepReport, look: Look, *, is_titled: bool) -> Spec:
-    panels: Spec = {
-        "spacing": 56,
-        "hconcat": [_panel(report, look, of="mb"), _panel(report, look, of="ops")],
-    }
+    panels: Spec = {"spacing": 56, "hconcat": [_panel(report, look, of="mb"), _panel(report, look, of="ops")]}
     return {"title": _title(report, look), **panels} if is_titled else panels
 
 
@@ -150,9 +145,7 @@ def _row(point: SweepPoint) -> Spec:
     }
 
 
-def _lines(
-    report: SweepReport, sizes: Sequence[float], domain: Sequence[float], of: str
-) -> Iterator[Spec]:
+def _lines(report: SweepReport, sizes: Sequence[float], domain: Sequence[float], of: str) -> Iterator[Spec]:
     """Yield the two limits of each fit as one bent line: level in one dimension, rising in the other."""
     for fit in report.fit.phases:
         if not fit.is_explained:

@@ -18,14 +18,7 @@ from plimsoll.reports.document.parts import (
     facts_of,
 )
 from plimsoll.reports.render.explanations import Topic
-from plimsoll.reports.sweep.outline import (
-    ComparedText,
-    GroupText,
-    SweepText,
-    estimate,
-    sweep_outline,
-    with_phase,
-)
+from plimsoll.reports.sweep.outline import ComparedText, GroupText, SweepText, estimate, sweep_outline, with_phase
 
 
 def sweep_document(reports: Sequence[SweepReport]) -> Document:
@@ -38,14 +31,10 @@ def sweep_document(reports: Sequence[SweepReport]) -> Document:
     texts = [sweep_outline(report) for report in reports]
     if len(texts) == 1:
         return Document(
-            kind="sweep",
-            headline=texts[0].title,
-            parts=tuple(_parts(texts[0], reports[0])),
-            topic=Topic.SWEEP,
+            kind="sweep", headline=texts[0].title, parts=tuple(_parts(texts[0], reports[0])), topic=Topic.SWEEP
         )
     sections = [
-        Section(title=one.title, parts=tuple(_parts(one, report)))
-        for one, report in zip(texts, reports, strict=True)
+        Section(title=one.title, parts=tuple(_parts(one, report))) for one, report in zip(texts, reports, strict=True)
     ]
     return Document(
         kind="sweep",
@@ -61,14 +50,9 @@ def _parts(texts: SweepText, report: SweepReport) -> Iterator[Part]:
     for group in texts.groups:
         yield Section(title=group.title, parts=tuple(_group(group)))
     if texts.truths:
-        yield Section(
-            title="Compared with the enforced limits", parts=(_compared(texts.truths, "enforced"),)
-        )
+        yield Section(title="Compared with the enforced limits", parts=(_compared(texts.truths, "enforced"),))
     if texts.published:
-        yield Section(
-            title="Compared with published numbers",
-            parts=(_compared(texts.published, "published"),),
-        )
+        yield Section(title="Compared with published numbers", parts=(_compared(texts.published, "published"),))
     if texts.notes:
         yield Section(title="Notes", parts=(bullets_of(texts.notes),))
 
@@ -122,9 +106,7 @@ def _compared(rows: Sequence[ComparedText], other: str) -> Table:
             Column(title="found", is_number=True),
             Column(title="difference", is_number=True, may_break=False),
         ),
-        rows=tuple(
-            (Cell(row.name, note=row.remark), row.other, row.found, row.difference) for row in rows
-        ),
+        rows=tuple((Cell(row.name, note=row.remark), row.other, row.found, row.difference) for row in rows),
     )
 
 

@@ -10,16 +10,7 @@ from math import isfinite
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import (
-    Direction,
-    Estimate,
-    Merge,
-    Pattern,
-    PhaseFit,
-    SweepPoint,
-    SweepReport,
-    UnitEvidence,
-)
+from plimsoll.model.sweep import Direction, Estimate, Merge, Pattern, PhaseFit, SweepPoint, SweepReport, UnitEvidence
 from plimsoll.reports.render import words
 from plimsoll.units import format_bytes, format_ratio, number
 
@@ -172,8 +163,7 @@ def _group(fit: PhaseFit, points: Sequence[SweepPoint]) -> GroupText:
         merged=_merged(fit.merges),
         unknown=fit.unknown,
         left_out=tuple(
-            f"{format_bytes(out.point.io_size_bytes)}, {out.point.pattern.value}: {out.reason}"
-            for out in fit.left_out
+            f"{format_bytes(out.point.io_size_bytes)}, {out.point.pattern.value}: {out.reason}" for out in fit.left_out
         ),
     )
 
@@ -206,10 +196,7 @@ def _ops(point: SweepPoint | None) -> str:
 
 
 def _limits(fit: PhaseFit) -> list[tuple[str, str]]:
-    rows = [
-        ("operations", estimate(fit.ops_limit, "ops/s")),
-        ("throughput", estimate(fit.bytes_limit, "bytes/s")),
-    ]
+    rows = [("operations", estimate(fit.ops_limit, "ops/s")), ("throughput", estimate(fit.bytes_limit, "bytes/s"))]
     if fit.knee is not None:
         rows.append(("knee", estimate(fit.knee, "bytes")))
     if fit.unit is not None:
@@ -222,9 +209,7 @@ def _limits(fit: PhaseFit) -> list[tuple[str, str]]:
         rows.append(("requests", f"{limit} of sequential ones, merged or not"))
     if fit.scatter_ratio is not None:
         off = format_ratio(fit.scatter_ratio)
-        rows.append(
-            ("points", f"{off} off the model" + ("" if fit.is_explained else ", so no limits"))
-        )
+        rows.append(("points", f"{off} off the model" + ("" if fit.is_explained else ", so no limits")))
     return rows
 
 
@@ -240,7 +225,6 @@ def _merged(merges: Sequence[Merge]) -> str:
             fate = f"merged to {least}{format_bytes(value)}"
         fates.setdefault(fate, []).append(merge.io_size_bytes)
     parts = [
-        f"those of {words.series_of([format_bytes(size) for size in sizes])} {fate}"
-        for fate, sizes in fates.items()
+        f"those of {words.series_of([format_bytes(size) for size in sizes])} {fate}" for fate, sizes in fates.items()
     ]
     return f"Sequential requests: {'; '.join(parts)}." if parts else ""

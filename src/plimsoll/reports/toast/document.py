@@ -7,12 +7,7 @@ Rule 2: no value of the user's is written, only sizes and counts.
 
 from collections.abc import Iterator
 
-from plimsoll.model.toast import (
-    ToastCase,
-    ToastProof,
-    ToastSample,
-    dead_rows_of_update,
-)
+from plimsoll.model.toast import ToastCase, ToastProof, ToastSample, dead_rows_of_update
 from plimsoll.reports.document.parts import Column, Document, Paragraph, Section, Table, bullets_of
 from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.words import sentence
@@ -39,8 +34,7 @@ def toast_document(proof: ToastProof) -> Document:
             ),
             *(Section(title=title, parts=(_table(cases),)) for title, cases in _groups(proof)),
             Section(
-                title="Sampled",
-                parts=(bullets_of([_sample(one) for one in proof.sample]),) if proof.sample else (),
+                title="Sampled", parts=(bullets_of([_sample(one) for one in proof.sample]),) if proof.sample else ()
             ),
             Section(title="Notes", parts=(bullets_of(last),) if last else ()),
         ),

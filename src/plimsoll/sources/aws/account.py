@@ -16,23 +16,10 @@ from functools import cache
 from typing import Any
 
 from plimsoll import __version__
-from plimsoll.errors import (
-    AccessDenied,
-    PlimsollError,
-    SourceError,
-    Throttled,
-    Unreachable,
-    UsageError,
-)
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable, UsageError
 from plimsoll.model.overview import Usage
 from plimsoll.sources.aws.credentials import Credentials, bad_endpoint
-from plimsoll.sources.aws.failures import (
-    Failure,
-    error_code,
-    explained,
-    failure_of,
-    is_worth_halving,
-)
+from plimsoll.sources.aws.failures import Failure, error_code, explained, failure_of, is_worth_halving
 from plimsoll.sources.aws.meter import Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
 from plimsoll.sources.aws.pace import Deadline, RequestPace
@@ -112,9 +99,7 @@ class Account:
         """Return the same account in another region, with the same count of requests and time limit."""
         if region == self.region:
             return self
-        return Account(
-            self._core, region=region, meter=self.meter, now_s=self.now_s, deadline=self.deadline
-        )
+        return Account(self._core, region=region, meter=self.meter, now_s=self.now_s, deadline=self.deadline)
 
     def regions(self) -> list[str]:
         """Return the other regions of this partition that the installed boto3 knows."""
@@ -122,9 +107,7 @@ class Account:
         names = self._core.get_available_regions("rds", partition)
         return sorted(name for name in names if name != self.region)
 
-    def call(
-        self, operation: Operation, *, judged: frozenset[str] = frozenset(), **parameters: Any
-    ) -> dict[str, Any]:
+    def call(self, operation: Operation, *, judged: frozenset[str] = frozenset(), **parameters: Any) -> dict[str, Any]:
         """
         Send one request and return the answer as botocore parsed it, with times as AWS wrote them.
 
@@ -158,11 +141,7 @@ class Account:
         return self._standing(operation).is_proven
 
     def _repeated(
-        self,
-        operation: Operation,
-        standing: "_Standing",
-        judged: frozenset[str],
-        parameters: dict[str, Any],
+        self, operation: Operation, standing: "_Standing", judged: frozenset[str], parameters: dict[str, Any]
     ) -> dict[str, Any]:
         """Send one request, repeat it as often as its failures allow, and record the outcome."""
         attempts, answers_before = 0, standing.answers
@@ -190,9 +169,7 @@ class Account:
             self._note_failure(operation, standing, outcome, answers_before)
             raise outcome.error
 
-    def _attempt(
-        self, operation: Operation, parameters: dict[str, Any]
-    ) -> "dict[str, Any] | _Failed":
+    def _attempt(self, operation: Operation, parameters: dict[str, Any]) -> "dict[str, Any] | _Failed":
         """Send one request once."""
         self._credentials.check(operation, self.region)
         try:
@@ -213,9 +190,7 @@ class Account:
             return _Failed(
                 code="",
                 failure=failure_of(late),
-                error=self.deadline.over(operation.action)
-                if is_over
-                else explained(late, operation, self.region, ()),
+                error=self.deadline.over(operation.action) if is_over else explained(late, operation, self.region, ()),
             )
         raised, answer, status = found
         if isinstance(raised, PlimsollError):
@@ -238,9 +213,7 @@ class Account:
             return error, None, self._seen.status
         return None, answer, self._seen.status
 
-    def pages(
-        self, operation: Operation, sent: str, received: str, **parameters: Any
-    ) -> Iterator[dict[str, Any]]:
+    def pages(self, operation: Operation, sent: str, received: str, **parameters: Any) -> Iterator[dict[str, Any]]:
         """
         Yield every page of an answer.
 
@@ -445,9 +418,7 @@ def open_account(
     except BotoCoreError as error:
         if type(error).__name__ == "ProfileNotFound":
             name = profile or core.profile or ""
-            raise UsageError(
-                f"the AWS configuration has no profile '{shown(name)}'", _profiles(core)
-            ) from None
+            raise UsageError(f"the AWS configuration has no profile '{shown(name)}'", _profiles(core)) from None
         raise UsageError(
             "the AWS configuration file cannot be used",
             "Run 'aws configure list' with the same profile; it shows the cause.",
@@ -483,9 +454,7 @@ def _region(core: Any, region: str | None) -> str:
     found = region or os.environ.get("AWS_REGION") or core.get_config_variable("region")
     if not found:
         core.get_scoped_config()  # raises for a profile that does not exist, the more likely cause
-        raise UsageError(
-            "no AWS region is set", "Give --region, for example eu-west-1, or set AWS_REGION."
-        )
+        raise UsageError("no AWS region is set", "Give --region, for example eu-west-1, or set AWS_REGION.")
     core.get_scoped_config()
     return str(found)
 
@@ -493,8 +462,6 @@ def _region(core: Any, region: str | None) -> str:
 def _profiles(core: Any) -> str:
     names = sorted(shown(name) for name in core.available_profiles)
     if not names:
-        return (
-            "The configuration has no profile; 'aws configure sso' or 'aws configure' creates one."
-        )
+        return "The configuration has no profile; 'aws configure sso' or 'aws configure' creates one."
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"Give --profile one of: {', '.join(names[:12])}{more}."

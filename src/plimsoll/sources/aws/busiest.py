@@ -5,9 +5,7 @@ import numpy as np
 from plimsoll.model.series import Series
 
 
-def busiest_stretch(
-    parts: list[Series], window_s: tuple[int, int], length_s: int
-) -> tuple[int, int] | None:
+def busiest_stretch(parts: list[Series], window_s: tuple[int, int], length_s: int) -> tuple[int, int] | None:
     """
     Return the interval of a window in which the sum of the series was largest.
 

@@ -20,8 +20,7 @@ from plimsoll.sources.values.shown import shown
 _SHOWS = "Run 'aws sts get-caller-identity' with the same profile; it shows the cause."
 _IDENTITY = "AWS_WEB_IDENTITY_TOKEN_FILE"
 _TOKEN_HINT = (
-    f"Check {_IDENTITY}; on EKS, check that the pod's service account has a role and that its "
-    "token is mounted."
+    f"Check {_IDENTITY}; on EKS, check that the pod's service account has a role and that its token is mounted."
 )
 _TERMINAL = "/dev/tty"
 _PROCESS_HINT = (
@@ -35,8 +34,7 @@ PROCESS_S = 60.0
 
 _MFA = AccessDenied(
     "the AWS profile needs an MFA code, but there is no terminal to enter it",
-    "Run the command in a terminal, or export temporary credentials from "
-    "'aws sts get-session-token'.",
+    "Run the command in a terminal, or export temporary credentials from 'aws sts get-session-token'.",
 )
 
 
@@ -104,19 +102,14 @@ class Credentials:
         if isinstance(error, OSError) and token_file and error.filename == token_file:
             reason = (error.strerror or "it cannot be read").lower()
             return AccessDenied(
-                f"the web identity token '{shown(token_file, 200)}' cannot be read: {reason}",
-                _TOKEN_HINT,
+                f"the web identity token '{shown(token_file, 200)}' cannot be read: {reason}", _TOKEN_HINT
             )
         if process:
             found = _of_process(error)
             if found:
-                return AccessDenied(
-                    f"the credential_process of the AWS profile {found}", _PROCESS_HINT
-                )
+                return AccessDenied(f"the credential_process of the AWS profile {found}", _PROCESS_HINT)
         if isinstance(error, (OSError, ValueError, KeyError, TypeError, AttributeError)):
-            return AccessDenied(
-                "the AWS credentials could not be fetched from the source in the profile", _SHOWS
-            )
+            return AccessDenied("the AWS credentials could not be fetched from the source in the profile", _SHOWS)
         return explained(error, operation, region, (region,))
 
     def _configured(self, name: str) -> str:
@@ -150,8 +143,7 @@ def _ended(popen: Callable[..., Any]) -> Callable[..., Any]:
                     if pipe is not None:
                         pipe.close()
                 raise AccessDenied(
-                    f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s",
-                    _PROCESS_HINT,
+                    f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s", _PROCESS_HINT
                 ) from None
             return out, err
 
@@ -197,13 +189,7 @@ def _asked(text: str, ask: Any) -> str:
 def bad_endpoint(service: str) -> UsageError:
     """Return the error for a bad AWS endpoint; the address is not shown, because it may have a password."""
     name = next(
-        (
-            n
-            for n in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL")
-            if os.environ.get(n)
-        ),
+        (n for n in (f"AWS_ENDPOINT_URL_{service.upper()}", "AWS_ENDPOINT_URL") if os.environ.get(n)),
         "endpoint_url of the AWS configuration",
     )
-    return UsageError(
-        f"{name} is not a URL", "Write it as https://HOST or http://HOST:PORT, or unset it."
-    )
+    return UsageError(f"{name} is not a URL", "Write it as https://HOST or http://HOST:PORT, or unset it.")

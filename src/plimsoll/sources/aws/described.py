@@ -125,13 +125,10 @@ def describe_all(account: Account, pattern: str) -> list[Described]:
     every = _list(account)
     if not every:
         raise _empty(account)
-    fitting = [
-        d for d in every if fnmatchcase(d.instance.identifier.lower(), pattern.strip().lower())
-    ]
+    fitting = [d for d in every if fnmatchcase(d.instance.identifier.lower(), pattern.strip().lower())]
     if not fitting:
         raise NothingMatches(
-            f"none of the {counted(len(every), 'instance')} in {account.region} "
-            f"matches '{shown(pattern)}'",
+            f"none of the {counted(len(every), 'instance')} in {account.region} matches '{shown(pattern)}'",
             f"Check --region and the pattern.{_listing(d.instance.identifier for d in every)}",
         )
     return sorted(fitting, key=lambda d: d.instance.identifier)

@@ -15,12 +15,7 @@ from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.busiest import busiest_stretch
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.metric_data import Grid
-from plimsoll.sources.aws.operations import (
-    DESCRIBE_EVENTS,
-    GET_LOG_EVENTS,
-    GET_RESOURCE_METRICS,
-    Operation,
-)
+from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, GET_LOG_EVENTS, GET_RESOURCE_METRICS, Operation
 from plimsoll.sources.reading.reading import Reading
 
 _TOO_OLD = Gap(
@@ -45,10 +40,7 @@ def extras_of(account: Account, described: Described, window_s: tuple[int, int])
     if events.is_kept(window_s, account.now_s()):
         name = described.instance.identifier
         _optional(
-            lambda: found.annotations.extend(events.events_of(account, name)),
-            gaps,
-            "RDS events",
-            DESCRIBE_EVENTS,
+            lambda: found.annotations.extend(events.events_of(account, name)), gaps, "RDS events", DESCRIBE_EVENTS
         )
     else:
         gaps.append(_TOO_OLD)
@@ -74,13 +66,7 @@ def extras_of(account: Account, described: Described, window_s: tuple[int, int])
 
 
 def add_stretch(
-    account: Account,
-    described: Described,
-    snapshot: Snapshot,
-    grid: Grid,
-    fine_s: int,
-    *,
-    reading: Reading,
+    account: Account, described: Described, snapshot: Snapshot, grid: Grid, fine_s: int, *, reading: Reading
 ) -> bool:
     """
     Add the busiest part of the window by the second, if Enhanced Monitoring is that fine.
@@ -96,9 +82,7 @@ def add_stretch(
         return False
     rates = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
     stretch_s = busiest_stretch(
-        [snapshot.series[m] for m in rates if m in snapshot.series],
-        (grid.start_s, grid.end_s),
-        fine_s,
+        [snapshot.series[m] for m in rates if m in snapshot.series], (grid.start_s, grid.end_s), fine_s
     )
     if stretch_s is None:
         return False
@@ -122,12 +106,7 @@ def add_reading(found: Reading, reading: Reading) -> None:
 
 def gap_of(name: str, operation: Operation, error: PlimsollError) -> Gap:
     """Return the gap for a failed optional request."""
-    return Gap(
-        metric=name,
-        reason=f"{error.message}; this hides {operation.lost}",
-        remedy=error.hint,
-        is_failed=True,
-    )
+    return Gap(metric=name, reason=f"{error.message}; this hides {operation.lost}", remedy=error.hint, is_failed=True)
 
 
 def _optional(read: Callable[[], None], gaps: list[Gap], name: str, operation: Operation) -> None:

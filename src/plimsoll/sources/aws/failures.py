@@ -11,20 +11,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from plimsoll.errors import (
-    AccessDenied,
-    PlimsollError,
-    SourceError,
-    Throttled,
-    Unreachable,
-    UsageError,
-)
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable, UsageError
 from plimsoll.sources.aws.operations import Operation
 from plimsoll.sources.values.shown import shown
 
-_RENEW = (
-    "Renew the credentials, for single sign-on with 'aws sso login', and run the command again."
-)
+_RENEW = "Renew the credentials, for single sign-on with 'aws sso login', and run the command again."
 _CLOCK = "Synchronise this machine's clock; AWS refuses requests whose time is minutes off."
 _AGAIN = "Run the command again. If it fails again, look at the AWS Health Dashboard."
 _ALLOW = "Allow {action} for this role; the documentation has the smallest sufficient policy."
@@ -60,22 +51,16 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 _DENIED = Failure(kind=AccessDenied, message="access denied to {action}", hint=_ALLOW)
-_EXPIRED = Failure(
-    kind=AccessDenied, message="the AWS credentials have expired", hint=_RENEW, is_final=True
-)
+_EXPIRED = Failure(kind=AccessDenied, message="the AWS credentials have expired", hint=_RENEW, is_final=True)
 _UNKNOWN_KEY = Failure(
     kind=AccessDenied,
     message="AWS does not know these credentials in {region}",
     hint="Check the access key and the session token, and that this account has {region} enabled.",
 )
 _SIGNATURE = Failure(
-    kind=AccessDenied,
-    message="AWS refused the signature of {action}",
-    hint=f"Check the secret access key. {_CLOCK}",
+    kind=AccessDenied, message="AWS refused the signature of {action}", hint=f"Check the secret access key. {_CLOCK}"
 )
-_SKEW = Failure(
-    kind=AccessDenied, message="AWS refused {action}: this machine's clock is off", hint=_CLOCK
-)
+_SKEW = Failure(kind=AccessDenied, message="AWS refused {action}: this machine's clock is off", hint=_CLOCK)
 _THROTTLED = Failure(
     kind=Throttled,
     message="AWS throttled {action}, and the retries did not help",
@@ -87,10 +72,7 @@ _NOT_OPEN = Failure(
     hint="Enable the region or the service for the account, or give another --region.",
 )
 _INTERNAL = Failure(
-    kind=SourceError,
-    message="AWS failed to answer {action} (an error on its side)",
-    hint=_AGAIN,
-    attempts=4,
+    kind=SourceError, message="AWS failed to answer {action} (an error on its side)", hint=_AGAIN, attempts=4
 )
 _TIMEOUT = Failure(
     kind=Unreachable,
@@ -105,9 +87,7 @@ _CLOSED = Failure(
     hint=f"A firewall or a proxy may have closed it. {_NETWORK}",
     attempts=4,
 )
-_UNREACHABLE = Failure(
-    kind=Unreachable, message="unable to reach {host}", hint=_NETWORK, attempts=4
-)
+_UNREACHABLE = Failure(kind=Unreachable, message="unable to reach {host}", hint=_NETWORK, attempts=4)
 _GARBLED = Failure(
     kind=Garbled,
     message="the answer to {action} was cut off or garbled",
@@ -133,49 +113,27 @@ _REDIRECTED = Failure(
     hint="Check AWS_ENDPOINT_URL, http or https, and whether the network requires a login.",
 )
 _TOO_LARGE = Failure(
-    kind=TooLarge,
-    message="AWS refused {action} ({code})",
-    hint="Name fewer instances or a shorter window.",
+    kind=TooLarge, message="AWS refused {action} ({code})", hint="Name fewer instances or a shorter window."
 )
-_NO_CREDENTIALS = Failure(
-    kind=AccessDenied, message="no AWS credentials were found", hint=_CREDENTIALS
-)
+_NO_CREDENTIALS = Failure(kind=AccessDenied, message="no AWS credentials were found", hint=_CREDENTIALS)
 
 BY_CODE: dict[str, Failure] = {
-    **dict.fromkeys(
-        ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError"),
-        _DENIED,
-    ),
+    **dict.fromkeys(("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError"), _DENIED),
     **dict.fromkeys(("NotAuthorized", "NotAuthorizedException", "Forbidden", "403"), _DENIED),
     **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), _EXPIRED),
     **dict.fromkeys(
-        ("InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure", "InvalidToken"),
-        _UNKNOWN_KEY,
+        ("InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure", "InvalidToken"), _UNKNOWN_KEY
     ),
     **dict.fromkeys(("InvalidAccessKeyId", "MissingAuthenticationToken"), _UNKNOWN_KEY),
     **dict.fromkeys(("MissingAuthenticationTokenException",), _UNKNOWN_KEY),
-    **dict.fromkeys(
-        ("SignatureDoesNotMatch", "InvalidSignatureException", "InvalidSignature"), _SIGNATURE
-    ),
+    **dict.fromkeys(("SignatureDoesNotMatch", "InvalidSignatureException", "InvalidSignature"), _SIGNATURE),
     **dict.fromkeys(("IncompleteSignature", "IncompleteSignatureException"), _SIGNATURE),
     **dict.fromkeys(("RequestExpired", "RequestTimeTooSkewed", "RequestInTheFuture"), _SKEW),
-    **dict.fromkeys(
-        ("Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded"),
-        _THROTTLED,
-    ),
-    **dict.fromkeys(
-        ("TooManyRequestsException", "RequestThrottled", "RequestThrottledException", "429"),
-        _THROTTLED,
-    ),
-    **dict.fromkeys(
-        ("LimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown"),
-        _THROTTLED,
-    ),
+    **dict.fromkeys(("Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded"), _THROTTLED),
+    **dict.fromkeys(("TooManyRequestsException", "RequestThrottled", "RequestThrottledException", "429"), _THROTTLED),
+    **dict.fromkeys(("LimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown"), _THROTTLED),
     **dict.fromkeys(("OptInRequired", "SubscriptionRequiredException"), _NOT_OPEN),
-    **dict.fromkeys(
-        ("InternalFailure", "InternalError", "InternalServiceError", "InternalServiceFault"),
-        _INTERNAL,
-    ),
+    **dict.fromkeys(("InternalFailure", "InternalError", "InternalServiceError", "InternalServiceFault"), _INTERNAL),
     **dict.fromkeys(("ServiceUnavailable", "ServiceUnavailableException"), _INTERNAL),
     **dict.fromkeys(("RequestTimeout", "RequestTimeoutException"), _TIMEOUT),
     **dict.fromkeys(("RequestEntityTooLarge", "RequestEntityTooLargeException", "413"), _TOO_LARGE),
@@ -242,9 +200,7 @@ BY_EXCEPTION: dict[str, Failure] = {
     "ConnectionClosedError": _CLOSED,
     "EndpointConnectionError": _UNREACHABLE,
     "ProxyConnectionError": Failure(
-        kind=Unreachable,
-        message="unable to reach AWS through the proxy",
-        hint="Check HTTPS_PROXY and NO_PROXY.",
+        kind=Unreachable, message="unable to reach AWS through the proxy", hint="Check HTTPS_PROXY and NO_PROXY."
     ),
     "SSLError": Failure(
         kind=Unreachable,
@@ -252,9 +208,7 @@ BY_EXCEPTION: dict[str, Failure] = {
         hint="Check the clock, the proxy and AWS_CA_BUNDLE.",
     ),
     "InvalidRegionError": Failure(
-        kind=UsageError,
-        message="'{region}' is not the name of a region",
-        hint="Write it as eu-west-1.",
+        kind=UsageError, message="'{region}' is not the name of a region", hint="Write it as eu-west-1."
     ),
     **dict.fromkeys(("IncompleteReadError", "ResponseStreamingError"), _GARBLED),
     "AnswerTooLargeError": _ENDLESS,
@@ -284,11 +238,7 @@ def failure_of(error: BaseException, status: int | None = None) -> Failure:
 
 
 def explained(
-    error: BaseException,
-    operation: Operation,
-    region: str,
-    known_regions: Iterable[str],
-    status: int | None = None,
+    error: BaseException, operation: Operation, region: str, known_regions: Iterable[str], status: int | None = None
 ) -> PlimsollError:
     """
     Return the error to show for a request that failed.

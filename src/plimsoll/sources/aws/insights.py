@@ -45,9 +45,7 @@ _TRANSACTIONS = ("db.Transactions.xact_commit.avg", "db.Transactions.xact_rollba
 Points = tuple[IntArray, FloatArray]
 
 
-def span_of(
-    window_s: tuple[int, int], now_s: float, kept_s: int
-) -> tuple[tuple[int, int], int] | None:
+def span_of(window_s: tuple[int, int], now_s: float, kept_s: int) -> tuple[tuple[int, int], int] | None:
     """
     Return the part of a window that is still kept, aligned, and the period to request.
 
@@ -76,9 +74,7 @@ def is_read(described: Described, window_s: tuple[int, int], now_s: float) -> bo
     return is_on(described) and span_of(window_s, now_s, described.insights_kept_s) is not None
 
 
-def read_insights(
-    account: Account, described: Described, window_s: tuple[int, int], reading: Reading
-) -> None:
+def read_insights(account: Account, described: Described, window_s: tuple[int, int], reading: Reading) -> None:
     """
     Add the load of an instance to a reading.
 
@@ -98,9 +94,7 @@ def read_insights(
         return
     (start_s, end_s), period_s = span
     is_postgres = "postgres" in (described.instance.engine or "")
-    queries: list[dict[str, Any]] = [
-        {"Metric": _LOAD, "GroupBy": {"Group": _GROUP, "Limit": _ITEMS_A_PAGE - 1}}
-    ]
+    queries: list[dict[str, Any]] = [{"Metric": _LOAD, "GroupBy": {"Group": _GROUP, "Limit": _ITEMS_A_PAGE - 1}}]
     queries += [{"Metric": name} for name in (_TRANSACTIONS if is_postgres else ())]
     items: list[dict[str, Any]] = []
     for page in account.pages(
@@ -168,11 +162,7 @@ def _loads(items: list[dict[str, Any]]) -> dict[Metric, Points]:
 
 def _transactions(items: list[dict[str, Any]]) -> dict[Metric, Points]:
     """Return the sum of commits and rollbacks, and the rollbacks, at the times that have both."""
-    found = {
-        name: _points(item)
-        for item in items
-        if (name := (item.get("Key") or {}).get("Metric")) in _TRANSACTIONS
-    }
+    found = {name: _points(item) for item in items if (name := (item.get("Key") or {}).get("Metric")) in _TRANSACTIONS}
     if len(found) < len(_TRANSACTIONS):
         return {}
     (times, commits), (other_times, rollbacks) = (found[name] for name in _TRANSACTIONS)

@@ -35,9 +35,7 @@ class Meter:
         with self._lock:
             if sum(self._calls.values()) >= self._most:
                 raise CallsSpent(
-                    f"stopped after {counted(self._most, 'request')} to AWS, "
-                    "the bound of --max-api-calls",
-                    _HINT,
+                    f"stopped after {counted(self._most, 'request')} to AWS, the bound of --max-api-calls", _HINT
                 )
             self._calls[operation.action] = self._calls.get(operation.action, 0) + 1
 
@@ -69,7 +67,5 @@ class Meter:
     def total(self) -> Usage:
         """Return the numbers of requests so far, in the order of the table of operations."""
         with self._lock:
-            calls = tuple(
-                (o.action, self._calls[o.action]) for o in OPERATIONS if o.action in self._calls
-            )
+            calls = tuple((o.action, self._calls[o.action]) for o in OPERATIONS if o.action in self._calls)
             return Usage(calls=calls, metrics_requested=self._metrics_requested)

@@ -44,12 +44,7 @@ PAGES_MAX = 50
 
 NAMESPACE = "AWS/RDS"
 WANTED: tuple[Metric, ...] = tuple(m for m in Metric if METRICS[m].cloudwatch is not None)
-RATES = (
-    Metric.READ_BYTES_PER_S,
-    Metric.WRITE_BYTES_PER_S,
-    Metric.READ_OPS_PER_S,
-    Metric.WRITE_OPS_PER_S,
-)
+RATES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 """Metrics of every instance; if another metric is absent, the instance does not have it."""
 
 SMALLEST_FAILED_MAX = 3
@@ -112,9 +107,7 @@ def grid_of(window_s: tuple[int, int], now_s: float) -> Grid:
     for kept_s, period_s in PERIODS_S:
         if age_s <= kept_s:
             return Grid(
-                period_s=period_s,
-                start_s=start_s // period_s * period_s,
-                end_s=-(-end_s // period_s) * period_s,
+                period_s=period_s, start_s=start_s // period_s * period_s, end_s=-(-end_s // period_s) * period_s
             )
     oldest = int(now_s) - PERIODS_S[-1][0]
     raise UsageError(
@@ -133,9 +126,7 @@ def calls_for(instance_count: int, points: int, *, metrics: Sequence[Metric] = W
     return -(-instance_count * len(metrics) // queries_a_call(points))
 
 
-def packed(
-    identifiers: Sequence[str], points: int, *, metrics: Sequence[Metric] = WANTED
-) -> list[list[MetricQuery]]:
+def packed(identifiers: Sequence[str], points: int, *, metrics: Sequence[Metric] = WANTED) -> list[list[MetricQuery]]:
     """Return the queries of all instances in order, one list for each call."""
     every = [MetricQuery(name, metric) for name in identifiers for metric in metrics]
     size = queries_a_call(points)
@@ -174,9 +165,7 @@ def _give_up_in_vain(account: Account, error: PlimsollError) -> None:
         account.give_up(GET_METRIC_DATA, error)
 
 
-def _ask_twice(
-    account: Account, queries: list[MetricQuery], grid: Grid, answer: MetricAnswer
-) -> None:
+def _ask_twice(account: Account, queries: list[MetricQuery], grid: Grid, answer: MetricAnswer) -> None:
     """
     Add the answer to one call, then that to a second one for metrics that are incomplete.
 
@@ -197,9 +186,7 @@ def _ask_twice(
         answer.of(query.identifier).gaps.append(gap)
 
 
-def _smaller(
-    queries: list[MetricQuery], *, may_repeat: bool
-) -> list[tuple[list[MetricQuery], bool]]:
+def _smaller(queries: list[MetricQuery], *, may_repeat: bool) -> list[tuple[list[MetricQuery], bool]]:
     """Return the two halves of a call, split between instances; a single instance is sent once more."""
     names = list(dict.fromkeys(q.identifier for q in queries))
     if len(names) == 1:
@@ -258,10 +245,7 @@ def _left_open(
     """Return the queries that no page has completed, each with the reason."""
     return {
         query: Gap(
-            metric=query.metric.value,
-            reason=f"partial data: {error.message}",
-            remedy=error.hint,
-            is_failed=True,
+            metric=query.metric.value, reason=f"partial data: {error.message}", remedy=error.hint, is_failed=True
         )
         for id_, query in by_id.items()
         if id_ not in states or states[id_] is not None
@@ -285,11 +269,7 @@ def _query(id_: str, query: MetricQuery, grid: Grid) -> dict[str, Any]:
 
 
 def _add_page(
-    page: dict[str, Any],
-    by_id: dict[str, MetricQuery],
-    states: dict[str, Gap | None],
-    grid: Grid,
-    answer: MetricAnswer,
+    page: dict[str, Any], by_id: dict[str, MetricQuery], states: dict[str, Gap | None], grid: Grid, answer: MetricAnswer
 ) -> None:
     for result in page["MetricDataResults"]:
         query = by_id.get(result.get("Id"))
@@ -328,9 +308,7 @@ def _status_gap(metric: Metric, result: dict[str, Any]) -> Gap | None:
     return Gap(metric=metric.value, reason=reason, remedy=remedy, is_failed=True)
 
 
-def _add_messages(
-    page: dict[str, Any], by_id: dict[str, MetricQuery], answer: MetricAnswer
-) -> None:
+def _add_messages(page: dict[str, Any], by_id: dict[str, MetricQuery], answer: MetricAnswer) -> None:
     """Add CloudWatch's messages about the whole call, by their codes, to every instance in the call."""
     for message in page.get("Messages") or []:
         gap = Gap(

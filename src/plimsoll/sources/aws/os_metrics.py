@@ -124,10 +124,7 @@ def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) 
     reading.gaps.append(
         Gap(
             metric=NAME,
-            reason=(
-                f"partly read: {CALLS_MAX} requests do not cover {format_time(start_s)} to "
-                f"{format_time(end_s)}"
-            ),
+            reason=(f"partly read: {CALLS_MAX} requests do not cover {format_time(start_s)} to {format_time(end_s)}"),
             remedy="Give a shorter window around the time that matters.",
         )
     )
@@ -167,9 +164,7 @@ def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:
             reading.gaps.append(gap)
         return
     name = described.instance.identifier
-    reading.blocks += [
-        replace(_stepped(b, described.monitoring_interval_s), instance=name) for b in found.blocks
-    ]
+    reading.blocks += [replace(_stepped(b, described.monitoring_interval_s), instance=name) for b in found.blocks]
     reading.hints += [msgspec.structs.replace(h, identifier=name) for h in found.hints]
     reading.remarks |= found.remarks
     reading.bad_times += found.bad_times + bad

@@ -32,10 +32,7 @@ class RequestPace:
     """Back-off of one action: after AWS throttled, requests are sent one after the other."""
 
     def __init__(
-        self,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        self, *, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         """Start without a gap."""
         self._clock, self._sleep = clock, sleep

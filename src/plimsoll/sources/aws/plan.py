@@ -2,14 +2,7 @@
 
 from collections.abc import Sequence
 
-from plimsoll.sources.aws import (
-    described,
-    events,
-    instance_types,
-    metric_data,
-    os_metrics,
-    session_load,
-)
+from plimsoll.sources.aws import described, events, instance_types, metric_data, os_metrics, session_load
 
 
 def planned_calls(

@@ -98,8 +98,7 @@ def offer_of(account: Account, region: str) -> bytes:
             versions.add(one.version)
     if not products:
         raise UsageError(
-            f"AWS lists no RDS prices for '{shown(region, 30)}'",
-            "Check --region; regions are written as eu-west-1.",
+            f"AWS lists no RDS prices for '{shown(region, 30)}'", "Check --region; regions are written as eu-west-1."
         )
     return msgspec.json.encode(
         {

@@ -22,11 +22,7 @@ from plimsoll.sources.aws.account import CONCURRENCY, Account
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.extras import Extras, add_reading, add_stretch, extras_of, gap_of
 from plimsoll.sources.aws.metric_data import RATES, Grid, MetricAnswer, MetricQuery
-from plimsoll.sources.aws.operations import (
-    DESCRIBE_CLUSTERS,
-    DESCRIBE_DIMENSION_KEYS,
-    DESCRIBE_INSTANCE_TYPES,
-)
+from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_DIMENSION_KEYS, DESCRIBE_INSTANCE_TYPES
 from plimsoll.sources.aws.plan import planned_calls
 from plimsoll.sources.aws.session_load import StretchesOf
 from plimsoll.sources.aws.workers import Workers
@@ -91,9 +87,7 @@ def read_instance(
     found = describing.describe_one(account, name)
     if not found.is_rds:
         raise _not_rds(found)
-    run = _InstanceReading(
-        account, [found], window_s, grid, ec2_type_of, fine_s, stretches_of=stretches_of
-    )
+    run = _InstanceReading(account, [found], window_s, grid, ec2_type_of, fine_s, stretches_of=stretches_of)
     ((_, result),) = run.results()
     if isinstance(result, PlimsollError):
         raise result
@@ -132,9 +126,7 @@ def read_instances(
     account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
     every = [found for found in describing.describe_all(account, pattern) if is_chosen(found)]
     readable = [d for d in every if d.is_rds]
-    results = _InstanceReading(
-        account, readable, window_s, grid, ec2_type_of, fine_s, metrics
-    ).results()
+    results = _InstanceReading(account, readable, window_s, grid, ec2_type_of, fine_s, metrics).results()
     for found in every:
         if not found.is_rds:
             yield _unread(found, _not_rds(found))
@@ -167,9 +159,7 @@ class _InstanceReading:
         self._metrics = metrics
         self._shared_gaps: dict[str, list[Gap]] = {}
         self._every = list(every)
-        self._calls = metric_data.packed(
-            [d.instance.identifier for d in self._every], grid.points, metrics=metrics
-        )
+        self._calls = metric_data.packed([d.instance.identifier for d in self._every], grid.points, metrics=metrics)
 
     def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
         """Yield every instance in order, with its snapshot or the error."""
@@ -189,9 +179,7 @@ class _InstanceReading:
             now_s=now_s,
             serverless_cluster_count=len({d.cluster for d in self._every if d.is_serverless}),
             type_count=len(types),
-            monitoring_intervals_s=[
-                d.monitoring_interval_s if os_metrics.is_on(d) else 0 for d in self._every
-            ],
+            monitoring_intervals_s=[d.monitoring_interval_s if os_metrics.is_on(d) else 0 for d in self._every],
             insights_count=sum(insights.is_read(d, self._window_s, now_s) for d in self._every),
             fine_s=self._fine_s,
             has_statements=self._stretches_of is not None,
@@ -209,13 +197,9 @@ class _InstanceReading:
                 if begun and part.calls.stop > begun[0].calls.stop + CALLS_AHEAD:
                     break
                 for index in range(submitted, part.calls.stop):
-                    answers[index] = workers.submit(
-                        metric_data.ask, self._account, self._calls[index], self._grid
-                    )
+                    answers[index] = workers.submit(metric_data.ask, self._account, self._calls[index], self._grid)
                 submitted = max(submitted, part.calls.stop)
-                part.extras = workers.submit(
-                    extras_of, self._account, part.described, self._window_s
-                )
+                part.extras = workers.submit(extras_of, self._account, part.described, self._window_s)
                 begun.append(waiting.popleft())
             part = begun.popleft()
             yield part.described, self._result(part, answers)
@@ -232,9 +216,7 @@ class _InstanceReading:
             for i, described in enumerate(self._every)
         ]
 
-    def _result(
-        self, part: _Part, answers: dict[int, "Future[MetricAnswer]"]
-    ) -> Snapshot | PlimsollError:
+    def _result(self, part: _Part, answers: dict[int, "Future[MetricAnswer]"]) -> Snapshot | PlimsollError:
         try:
             return self._snapshot(part, [answers[index].result() for index in part.calls])
         except PlimsollError as error:
@@ -256,9 +238,7 @@ class _InstanceReading:
         add_reading(extras.reading, reading)
         reading.gaps += [*described.gaps, *self._shared_gaps.get(name, ())]
         snapshot = self._assembled(described, reading)
-        if add_stretch(
-            self._account, described, snapshot, self._grid, self._fine_s, reading=reading
-        ):
+        if add_stretch(self._account, described, snapshot, self._grid, self._fine_s, reading=reading):
             snapshot = self._assembled(described, reading)
         snapshot = msgspec.structs.replace(
             snapshot,
@@ -285,12 +265,7 @@ class _InstanceReading:
 
     def _assembled(self, described: Described, reading: Reading) -> Snapshot:
         name = described.instance.identifier
-        return assemble(
-            reading,
-            identifier=name,
-            source=f"rds:{name} in {self._account.region}",
-            has_units=True,
-        )
+        return assemble(reading, identifier=name, source=f"rds:{name} in {self._account.region}", has_units=True)
 
     # --- optional requests ------------------------------------------------------------------------
 
@@ -305,9 +280,7 @@ class _InstanceReading:
             self._share(serverless, gap_of("Aurora capacity", DESCRIBE_CLUSTERS, error))
             return
         self._every = [
-            describing.with_capacity(d, found[d.cluster])
-            if d.is_serverless and d.cluster in found
-            else d
+            describing.with_capacity(d, found[d.cluster]) if d.is_serverless and d.cluster in found else d
             for d in self._every
         ]
 
@@ -378,21 +351,16 @@ def _rate_gaps(snapshot: Snapshot) -> list[Gap]:
             remedy="Give a window in which the instance ran.",
         )
         for metric in RATES
-        if metric not in snapshot.series
-        and metric.value not in known
-        and METRICS[metric].cloudwatch not in failed
+        if metric not in snapshot.series and metric.value not in known and METRICS[metric].cloudwatch not in failed
     ]
 
 
 def _not_rds(described: Described) -> UsageError:
     instance = described.instance
     return UsageError(
-        f"'{instance.identifier}' runs {instance.engine}, which is not supported",
-        "Name an instance of RDS or Aurora.",
+        f"'{instance.identifier}' runs {instance.engine}, which is not supported", "Name an instance of RDS or Aurora."
     )
 
 
 def _unread(described: Described, error: PlimsollError) -> UnreadInstance:
-    return UnreadInstance(
-        identifier=described.instance.identifier, reason=error.message, remedy=error.hint
-    )
+    return UnreadInstance(identifier=described.instance.identifier, reason=error.message, remedy=error.hint)

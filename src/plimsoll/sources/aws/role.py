@@ -22,8 +22,7 @@ def assume_role(core: Any, role_arn: str, region: str) -> None:
     """
     if _ROLE_ARN.fullmatch(role_arn) is None:
         raise UsageError(
-            f"'{shown(role_arn)}' is not the ARN of a role",
-            "Write it as arn:aws:iam::123456789012:role/plimsoll.",
+            f"'{shown(role_arn)}' is not the ARN of a role", "Write it as arn:aws:iam::123456789012:role/plimsoll."
         )
     from botocore.credentials import DeferredRefreshableCredentials
 

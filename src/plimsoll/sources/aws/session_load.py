@@ -15,14 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from plimsoll.errors import DataError
-from plimsoll.model.session_load import (
-    MOST_KEYS,
-    KeyLoad,
-    SessionLoad,
-    SessionSpan,
-    StretchKind,
-    WaitLoad,
-)
+from plimsoll.model.session_load import MOST_KEYS, KeyLoad, SessionLoad, SessionSpan, StretchKind, WaitLoad
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.aws import insights
 from plimsoll.sources.aws.account import Account
@@ -71,9 +64,7 @@ def read_session_load(account: Account, described: Described, chosen: Chosen) ->
 
     found = _span(ask, during, has_people=True)
     return SessionLoad(
-        why=why,
-        during=found,
-        outside=None if outside is None else _span(ask, outside, has_people=False),
+        why=why, during=found, outside=None if outside is None else _span(ask, outside, has_people=False)
     )
 
 
@@ -85,8 +76,7 @@ def _too_old(described: Described) -> Gap:
     days = described.insights_kept_s // insights.DAY_S
     return Gap(
         metric=NAME,
-        reason="the time at the limit is older than the "
-        f"{days} days for which Performance Insights keeps samples",
+        reason=f"the time at the limit is older than the {days} days for which Performance Insights keeps samples",
         remedy="Raise its retention for later windows.",
     )
 
@@ -116,9 +106,7 @@ def _ask(
     account: Account, described: Described, span: tuple[Span, int], group: str, *, is_split: bool
 ) -> dict[str, Any]:
     (start_s, end_s), period_s = span
-    split: dict[str, Any] = (
-        {"PartitionBy": {"Group": _WAIT, "Limit": MOST_KEYS}} if is_split else {}
-    )
+    split: dict[str, Any] = {"PartitionBy": {"Group": _WAIT, "Limit": MOST_KEYS}} if is_split else {}
     return account.call(
         DESCRIBE_DIMENSION_KEYS,
         ServiceType="RDS",
@@ -145,11 +133,7 @@ def _keys(answer: dict[str, Any]) -> list[_Key]:
         if total is None:
             continue
         values = [_sessions(v) for v in _listed(key.get("Partitions"))]
-        waits = tuple(
-            _wait(dimensions, value)
-            for dimensions, value in zip(parts, values, strict=False)
-            if value
-        )
+        waits = tuple(_wait(dimensions, value) for dimensions, value in zip(parts, values, strict=False) if value)
         found.append((key.get("Dimensions") or {}, total, waits))
     return found[:MOST_KEYS]
 
@@ -158,9 +142,7 @@ def _listed(value: object) -> Iterable[Any]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise DataError(
-            "an answer of Performance Insights is not of the documented form", "Try again."
-        )
+        raise DataError("an answer of Performance Insights is not of the documented form", "Try again.")
     return value
 
 

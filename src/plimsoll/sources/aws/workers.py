@@ -20,9 +20,7 @@ class Workers:
     def __init__(self, most: int) -> None:
         """Start no thread yet."""
         self._most = most
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:

@@ -139,9 +139,7 @@ def read_metric_statistics(document: Any, reading: Reading, *, where: str, folde
             reading.blocks.append(block)
 
 
-def block_of(
-    reading: Reading, *, times: Sequence[object], values: Sequence[object], **fields: Any
-) -> Block | None:
+def block_of(reading: Reading, *, times: Sequence[object], values: Sequence[object], **fields: Any) -> Block | None:
     """Return a block of parallel lists, without unreadable times; None if no time can be read."""
     count = min(len(times), len(values))
     time_s, readable = epoch_seconds(times[:count])
@@ -162,12 +160,7 @@ def _read_result(result: _Result, reading: Reading, folder: Path) -> None:
     else:
         reading.pending[key] = gap
     block = block_of(
-        reading,
-        times=result.timestamps,
-        values=result.values,
-        name=name,
-        query_id=result.id,
-        folder=folder,
+        reading, times=result.timestamps, values=result.values, name=name, query_id=result.id, folder=folder
     )
     if block is not None:
         reading.blocks.append(block)

@@ -163,11 +163,7 @@ def _instance(described: _DBInstance) -> Instance:
 
 def _tags(listed: list[_Tag]) -> tuple[tuple[str, str], ...]:
     """Return printable tags by key; if there are too many, those of AWS are left out first."""
-    found = {
-        shown(tag.key, _TAG_KEY_MOST): shown(tag.value or "", _TAG_VALUE_MOST)
-        for tag in listed
-        if tag.key
-    }
+    found = {shown(tag.key, _TAG_KEY_MOST): shown(tag.value or "", _TAG_VALUE_MOST) for tag in listed if tag.key}
     kept = sorted(found, key=lambda key: (key.startswith(_TAGS_OF_AWS), key))[:_TAGS_MOST]
     return tuple((key, found[key]) for key in sorted(kept))
 
@@ -183,9 +179,7 @@ def _storage(bought: _DBInstance | _Volume) -> Storage:
         provisioned_ops_per_s=_positive(bought.iops) if provisioned else None,
         provisioned_bytes_per_s=None if throughput is None else mib_per_s(throughput),
         additional=tuple(
-            _storage(volume)
-            for volume in more
-            if (volume.storage_volume_status or "").upper() not in _NOT_THERE
+            _storage(volume) for volume in more if (volume.storage_volume_status or "").upper() not in _NOT_THERE
         ),
     )
 
@@ -220,9 +214,7 @@ def _pending(ordered: _Pending) -> tuple[str, ...]:
         f"storage {number(size)} GiB" if size else "",
         f"IOPS {number(ops)}" if ops else "",
         f"storage throughput {number(throughput)} MiB/s" if throughput else "",
-        {True: "dedicated log volume", False: "no dedicated log volume", None: ""}[
-            ordered.dedicated_log_volume
-        ],
+        {True: "dedicated log volume", False: "no dedicated log volume", None: ""}[ordered.dedicated_log_volume],
         *(
             f"additional storage {_text(volume.volume_name)}"
             for volume in ordered.additional_storage_volumes or []

@@ -315,11 +315,7 @@ def _sum_of(devices: list[_Device]) -> Row:
     stands for both, which LATENCY_GAP states.
     """
     reads, writes = _add(d.read_ops for d in devices), _add(d.write_ops for d in devices)
-    weighted = [
-        (d.wait_ms, (d.read_ops or 0.0) + (d.write_ops or 0.0))
-        for d in devices
-        if d.wait_ms is not None
-    ]
+    weighted = [(d.wait_ms, (d.read_ops or 0.0) + (d.write_ops or 0.0)) for d in devices if d.wait_ms is not None]
     operations = sum(weight for _, weight in weighted)
     wait_s = sum(ms * weight for ms, weight in weighted) / operations / 1e3 if operations else None
     read_kb, write_kb = _add(d.read_kb for d in devices), _add(d.write_kb for d in devices)

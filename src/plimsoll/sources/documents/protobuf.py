@@ -46,12 +46,8 @@ def piece(data: bytes, at: int, length: int) -> bytes:
 @overload
 def fields(message: bytes) -> Iterator[tuple[int, bytes]]: ...
 @overload
-def fields(
-    message: bytes, numbers: Mapping[int, Literal["Q", "d"]]
-) -> Iterator[tuple[int, Any]]: ...
-def fields(
-    message: bytes, numbers: Mapping[int, Literal["Q", "d"]] | None = None
-) -> Iterator[tuple[int, Any]]:
+def fields(message: bytes, numbers: Mapping[int, Literal["Q", "d"]]) -> Iterator[tuple[int, Any]]: ...
+def fields(message: bytes, numbers: Mapping[int, Literal["Q", "d"]] | None = None) -> Iterator[tuple[int, Any]]:
     """
     Yield field number and value of a message, in the order written.
 

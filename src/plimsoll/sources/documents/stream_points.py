@@ -25,13 +25,7 @@ from plimsoll.sources.files.json_text import lines
 from plimsoll.sources.reading.names import recognise
 from plimsoll.sources.reading.quantities import factor_of
 from plimsoll.sources.values.times import epoch_seconds, of_numbers
-from plimsoll.wire import (
-    StreamColumns,
-    StreamReader,
-    stream_lines,
-    stream_messages,
-    unpacked_head,
-)
+from plimsoll.wire import StreamColumns, StreamReader, stream_lines, stream_messages, unpacked_head
 
 _MARK = b'"metric_stream_name"'
 _IGNORED = ("AWS/EC2", "AWS/EBS")
@@ -80,12 +74,7 @@ class _Chunk:
     def where(self, kept: NDArray[np.bool_]) -> "_Chunk":
         """Return the points for which `kept` is true."""
         return _Chunk(
-            self.series[kept],
-            self.time_s[kept],
-            self.sum[kept],
-            self.count[kept],
-            self.min[kept],
-            self.max[kept],
+            self.series[kept], self.time_s[kept], self.sum[kept], self.count[kept], self.min[kept], self.max[kept]
         )
 
     @classmethod
@@ -296,19 +285,10 @@ def _numbers(columns: StreamColumns, found: StreamPoints, *, is_json: bool) -> I
     return np.array(numbers, dtype=np.int64)
 
 
-def _add_columns(
-    columns: StreamColumns, numbers: IntArray, part: slice, found: StreamPoints
-) -> None:
+def _add_columns(columns: StreamColumns, numbers: IntArray, part: slice, found: StreamPoints) -> None:
     series = numbers[columns.series_index[part]]
     time_s = _seconds(columns.time[part])
-    chunk = _Chunk(
-        series,
-        time_s,
-        columns.sum[part],
-        columns.count[part],
-        columns.min[part],
-        columns.max[part],
-    )
+    chunk = _Chunk(series, time_s, columns.sum[part], columns.count[part], columns.min[part], columns.max[part])
     named = series >= 0
     if not named.all():
         chunk = chunk.where(named)
@@ -335,12 +315,7 @@ def _add_samples(numbers: list[int], samples: list[Sample], found: StreamPoints)
 
 
 def _json_key(
-    account: str,
-    region: str,
-    namespace: str | None,
-    name: str,
-    unit: str | None,
-    dimensions: dict[str, str],
+    account: str, region: str, namespace: str | None, name: str, unit: str | None, dimensions: dict[str, str]
 ) -> Key | None:
     # Nearly all records have only this dimension; the general rule is five times slower.
     instance = dimensions.get("DBInstanceIdentifier") if len(dimensions) == 1 else None
@@ -352,9 +327,7 @@ def _json_key(
     return account, region, instance, name, unit, namespace
 
 
-def _otel_key(
-    account: str, region: str, name: str, unit: str | None, attributes: dict[str, str]
-) -> Key | None:
+def _otel_key(account: str, region: str, name: str, unit: str | None, attributes: dict[str, str]) -> Key | None:
     namespace, _, short = name.removeprefix(PREFIX).rpartition("/")
     dimensions = {k: v for k, v in attributes.items() if k not in ("Namespace", "MetricName")}
     instance = instance_of(dimensions)
@@ -376,9 +349,7 @@ def add_records(data: bytes, found: StreamPoints, *, where: str) -> None:
         samples: list[Sample] = []
         for r in records:
             value = r.value
-            key = _json_key(
-                r.account_id, r.region, r.namespace, r.metric_name, r.unit, r.dimensions
-            )
+            key = _json_key(r.account_id, r.region, r.namespace, r.metric_name, r.unit, r.dimensions)
             if key is not None:
                 numbers.append(found.number_of(key))
                 samples.append((r.timestamp, value.sum, value.count, value.min, value.max))

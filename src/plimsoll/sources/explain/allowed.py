@@ -14,22 +14,18 @@ WRITES = ("insert", "update", "delete", "merge")
 
 _QUOTED = re.compile(r'"(?:""|[^"])*"')
 _WORD = re.compile(r"[()]|[A-Za-z_]\w*")
-_WRITING_PART = re.compile(
-    r"\bas\s+(?:not\s+)?(?:materialized\s+)?\(\s*(insert|update|delete|merge)\b", re.IGNORECASE
-)
+_WRITING_PART = re.compile(r"\bas\s+(?:not\s+)?(?:materialized\s+)?\(\s*(insert|update|delete|merge)\b", re.IGNORECASE)
 _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b", re.IGNORECASE)
 _PARAMETER = re.compile(r"'(?:''|[^'])*'|\"(?:\"\"|[^\"])*\"|\$(\d+)")
 
 # `lateral` and `rows from (…)` name no table themselves.
 _FROM = re.compile(
-    r"\b(?:from|join|table)\s+(?:(?:only|lateral)\s+)?(?!rows\s+from\b)\(?\s*([a-z_\"][\w.\"]*)",
-    re.IGNORECASE,
+    r"\b(?:from|join|table)\s+(?:(?:only|lateral)\s+)?(?!rows\s+from\b)\(?\s*([a-z_\"][\w.\"]*)", re.IGNORECASE
 )
 # extract(epoch from stats_reset) reads no table of that name.
 _EXTRACT = re.compile(r"\bextract\s*\(\s*\S+\s+from\b", re.IGNORECASE)
 _NAMED_PART = re.compile(
-    r"(?:\bwith|\brecursive|,)\s+(\w+)\s*(?:\([^)]*\)\s*)?as\s+(?:not\s+)?(?:materialized\s+)?\(",
-    re.IGNORECASE,
+    r"(?:\bwith|\brecursive|,)\s+(\w+)\s*(?:\([^)]*\)\s*)?as\s+(?:not\s+)?(?:materialized\s+)?\(", re.IGNORECASE
 )
 _SYSTEM = ("pg_", "plimsoll_", "information_schema.")
 _NO_TABLES = {"unnest", "generate_series", "select", "values"}
@@ -89,9 +85,7 @@ def reads_tables(statement: str) -> bool:
     no_tables = _NO_TABLES | {name.lower() for name in _NAMED_PART.findall(text)}
     names = (name.lower().replace('"', "") for name in _FROM.findall(text))
     return any(
-        name not in no_tables
-        and not name.startswith(_SYSTEM)
-        and not name.rpartition(".")[2].startswith("pg_")
+        name not in no_tables and not name.startswith(_SYSTEM) and not name.rpartition(".")[2].startswith("pg_")
         for name in names
     )
 

@@ -69,12 +69,7 @@ def _explained(data: bytes, path: Path, name: str) -> CaptureFile | None:
     if not entries or not all(isinstance(entry, dict) and "Plan" in entry for entry in entries):
         return None
     captures = [
-        capture_of(
-            entry,
-            statement=str(entry.get("Query Text", "")),
-            source=Source.EXPLAIN,
-            where=name,
-        )
+        capture_of(entry, statement=str(entry.get("Query Text", "")), source=Source.EXPLAIN, where=name)
         for entry in entries
     ]
     return CaptureFile(place=path.name, captures=tuple(captures))
@@ -86,9 +81,7 @@ def _logged(data: bytes, path: Path) -> CaptureFile | None:
     if captures or unread:
         note = f"{unread} logged plans could not be read" if unread else ""
         if not captures:
-            raise DataError(
-                f"none of the {unread} plans logged in '{shown(path.name, 100)}' can be read", _HINT
-            )
+            raise DataError(f"none of the {unread} plans logged in '{shown(path.name, 100)}' can be read", _HINT)
         return CaptureFile(place=path.name, captures=tuple(captures), note=note)
     capture = _shown_by_psql(text)
     return None if capture is None else CaptureFile(place=path.name, captures=(capture,))

@@ -22,21 +22,14 @@ DETAILS = frozenset(
         *("Inner Unique", "Run Condition"),
     }
 )
-_AGGREGATES = {
-    "Plain": "Aggregate",
-    "Sorted": "GroupAggregate",
-    "Hashed": "HashAggregate",
-    "Mixed": "MixedAggregate",
-}
+_AGGREGATES = {"Plain": "Aggregate", "Sorted": "GroupAggregate", "Hashed": "HashAggregate", "Mixed": "MixedAggregate"}
 _ROLES = {"InitPlan", "SubPlan"}
 # A judgement: no real plan is deeper; the bound keeps a forged file from exhausting the stack.
 _DEEPEST = 200
 _HINT = "Write it with EXPLAIN (ANALYZE, BUFFERS, SETTINGS, FORMAT JSON), or with auto_explain."
 
 
-def capture_of(
-    document: Any, *, statement: str, source: Source, where: str, time_s: float | None = None
-) -> Capture:
+def capture_of(document: Any, *, statement: str, source: Source, where: str, time_s: float | None = None) -> Capture:
     """
     Return one execution out of EXPLAIN's JSON, the list of one entry or the entry itself.
 
@@ -53,9 +46,7 @@ def capture_of(
         raise DataError(f"{where} is not what EXPLAIN writes: {detail}", _HINT) from error
 
 
-def _capture(
-    entry: Mapping[str, Any], *, statement: str, source: Source, time_s: float | None
-) -> Capture:
+def _capture(entry: Mapping[str, Any], *, statement: str, source: Source, time_s: float | None) -> Capture:
     root = entry["Plan"]
     plan = _node(root, _DEEPEST)
     settings = entry.get("Settings") or {}

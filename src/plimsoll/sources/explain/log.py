@@ -170,13 +170,7 @@ def _of_json(body: str, entry: _Entry) -> Capture | None:
     try:
         found: Any = json.JSONDecoder().raw_decode(body)[0]
         statement = str(found.get("Query Text", ""))
-        return capture_of(
-            found,
-            statement=statement,
-            source=Source.AUTO_EXPLAIN,
-            where="an entry",
-            time_s=entry.time_s,
-        )
+        return capture_of(found, statement=statement, source=Source.AUTO_EXPLAIN, where="an entry", time_s=entry.time_s)
     except (ValueError, RecursionError, DataError):
         return None
 
@@ -192,10 +186,7 @@ def _of_text(entry: _Entry) -> Capture | None:
             break
         statement.append(match["text"] if match and not statement else line)
     return capture_of_text(
-        entry.lines[start:],
-        statement="\n".join(statement).strip(),
-        source=Source.AUTO_EXPLAIN,
-        time_s=entry.time_s,
+        entry.lines[start:], statement="\n".join(statement).strip(), source=Source.AUTO_EXPLAIN, time_s=entry.time_s
     )
 
 

@@ -23,12 +23,7 @@ from plimsoll.errors import AccessDenied, SourceError, Unreachable, UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, Source, UnrecordedStatement, likeness
 from plimsoll.model.sql_name import quoted_name
-from plimsoll.sources.explain.allowed import (
-    names_temporary,
-    parameter_count,
-    reads_tables,
-    refusal,
-)
+from plimsoll.sources.explain.allowed import names_temporary, parameter_count, reads_tables, refusal
 from plimsoll.sources.explain.json_plan import capture_of
 from plimsoll.sources.explain.statements import StatementToRun, without_comments
 from plimsoll.sources.postgres.pg_stat import DatabaseProbe, without_password
@@ -47,9 +42,7 @@ _OURS = ("plan_cache_mode", "search_path")
 _HIDDEN = "<insufficient privilege>"
 # Number of statements to read, to find enough that may be run; a judgement.
 _LOOKED_AT = 1000
-_LEFT_OUT = (
-    "Name statements with --statement, or record as a role with pg_monitor and SELECT alone."
-)
+_LEFT_OUT = "Name statements with --statement, or record as a role with pg_monitor and SELECT alone."
 
 
 class _Stranger(Struct, frozen=True, kw_only=True):
@@ -62,10 +55,7 @@ class _Stranger(Struct, frozen=True, kw_only=True):
 
     @property
     def told(self) -> str:
-        return (
-            f"'{self.role}' {self.does} in this database, and their code could run with the rights of "
-            f"'{self.power}'"
-        )
+        return f"'{self.role}' {self.does} in this database, and their code could run with the rights of '{self.power}'"
 
 
 class Recorder:
@@ -132,22 +122,15 @@ class Recorder:
         is_generic = is_generic or (count > 0 and wanted.parameters is None)
         if wanted.parameters is not None and len(wanted.parameters) != count:
             return UnrecordedStatement(
-                statement=wanted.statement,
-                reason=f"it has {count} parameters, and {len(wanted.parameters)} were given",
+                statement=wanted.statement, reason=f"it has {count} parameters, and {len(wanted.parameters)} were given"
             )
         try:
-            document = self._explained(
-                wanted, timeout_s=timeout_s, allows_writes=allows_writes, is_generic=is_generic
-            )
+            document = self._explained(wanted, timeout_s=timeout_s, allows_writes=allows_writes, is_generic=is_generic)
         except psycopg.Error as error:
             return self._failure(wanted, error, timeout_s)
         if isinstance(document, _Stranger):
-            return UnrecordedStatement(
-                statement=wanted.statement, reason=document.told, remedy=_LEFT_OUT
-            )
-        capture = capture_of(
-            document, statement=wanted.statement, source=Source.EXPLAIN, where="EXPLAIN's answer"
-        )
+            return UnrecordedStatement(statement=wanted.statement, reason=document.told, remedy=_LEFT_OUT)
+        capture = capture_of(document, statement=wanted.statement, source=Source.EXPLAIN, where="EXPLAIN's answer")
         return _completed(capture, wanted, is_generic=is_generic)
 
     def statements(self) -> tuple[Statement, ...]:
@@ -187,9 +170,7 @@ class Recorder:
             SourceError: the server did not say what the role may do, or who else has code.
         """
         reading = [s for s in statements if s.text != _HIDDEN and reads_tables(s.text)][:count]
-        wanted = [
-            StatementToRun(statement=without_comments(s.text), query_id=s.query_id) for s in reading
-        ]
+        wanted = [StatementToRun(statement=without_comments(s.text), query_id=s.query_id) for s in reading]
         left: list[UnrecordedStatement] = []
         if wanted:
             wanted, left = self._without_others(wanted)
@@ -200,9 +181,7 @@ class Recorder:
             left.append(UnrecordedStatement(statement=_HIDDEN, reason=reason, remedy=remedy))
         return wanted, left
 
-    def _without_others(
-        self, wanted: list[StatementToRun]
-    ) -> tuple[list[StatementToRun], list[UnrecordedStatement]]:
+    def _without_others(self, wanted: list[StatementToRun]) -> tuple[list[StatementToRun], list[UnrecordedStatement]]:
         """Return what may be run or planned with these rights, and what is left out."""
         import psycopg
 
@@ -235,9 +214,7 @@ class Recorder:
         ]
         return [replace(i, is_planned_only=True) for i in wanted if i not in temporary], left
 
-    def _explained(
-        self, wanted: StatementToRun, *, timeout_s: int, allows_writes: bool, is_generic: bool
-    ) -> Any:
+    def _explained(self, wanted: StatementToRun, *, timeout_s: int, allows_writes: bool, is_generic: bool) -> Any:
         """Return EXPLAIN's answer, or the stranger whose code could have run."""
         has_values = wanted.parameters is not None or not parameter_count(wanted.statement)
         runs = has_values and not wanted.is_planned_only
@@ -330,9 +307,7 @@ class Recorder:
             cursor.execute(statement.encode())
             return cursor.fetchall()
 
-    def _rows(
-        self, statement: str, *before: str, values: tuple[str, ...] | None = None
-    ) -> list[dict[str, Any]]:
+    def _rows(self, statement: str, *before: str, values: tuple[str, ...] | None = None) -> list[dict[str, Any]]:
         """Return rows of a statement of ours, in a guarded transaction of its own."""
         with self._connection.cursor() as cursor:
             try:
@@ -355,9 +330,7 @@ class Recorder:
     def _setting(self, name: str) -> str:
         return str(next(iter(self._rows(sql.setting(name))[0].values())))
 
-    def _failure(
-        self, wanted: StatementToRun, error: "psycopg.Error", timeout_s: int
-    ) -> UnrecordedStatement:
+    def _failure(self, wanted: StatementToRun, error: "psycopg.Error", timeout_s: int) -> UnrecordedStatement:
         import psycopg
 
         if self._connection.closed:
@@ -377,16 +350,12 @@ class Recorder:
     def _refusal(self, error: "psycopg.Error") -> SourceError:
         reason = self._first_line(error)
         if "permission denied" in reason or "pg_read_all_stats" in reason:
-            return AccessDenied(
-                f"PostgreSQL refused: {reason}", f"GRANT pg_monitor TO {_quoted(self.role)};"
-            )
+            return AccessDenied(f"PostgreSQL refused: {reason}", f"GRANT pg_monitor TO {_quoted(self.role)};")
         return Unreachable(f"PostgreSQL did not answer: {reason}", "Check that the server runs.")
 
 
 def parameters_for(
-    wanted: StatementToRun,
-    given: dict[str, tuple[str | None, ...]],
-    single: tuple[str | None, ...] | None,
+    wanted: StatementToRun, given: dict[str, tuple[str | None, ...]], single: tuple[str | None, ...] | None
 ) -> StatementToRun:
     """Return a statement with the parameters that were given for its identifier, its text, or for all."""
     by_text = {likeness(text): values for text, values in given.items()}

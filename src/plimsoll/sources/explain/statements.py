@@ -42,10 +42,7 @@ def statements_in(path: Path) -> tuple[str, ...]:
     text = load(path).decode(errors="replace")
     found = split(text)
     if not found:
-        raise DataError(
-            f"'{shown(path.name, 100)}' contains no statement",
-            "Write them with semicolons between.",
-        )
+        raise DataError(f"'{shown(path.name, 100)}' contains no statement", "Write them with semicolons between.")
     return found
 
 

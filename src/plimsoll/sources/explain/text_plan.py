@@ -168,9 +168,7 @@ def _node(grown: _Growing, *, are_counted: bool, are_timed: bool) -> Node:
         loops=loops,
         seconds=0.0 if match["never"] else seconds,
         blocks=_blocks(grown, are_timed=are_timed) if are_counted else None,
-        children=tuple(
-            _node(child, are_counted=are_counted, are_timed=are_timed) for child in grown.children
-        ),
+        children=tuple(_node(child, are_counted=are_counted, are_timed=are_timed) for child in grown.children),
     )
 
 

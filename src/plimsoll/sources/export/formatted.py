@@ -15,9 +15,7 @@ SHORT = "None"
 
 _CELL = re.compile(r"\s*([-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?)\s*([^\s0-9].*?)\s*\Z")
 _SHORT = {"k": 1e3, "K": 1e3, "Mil": 1e6, "M": 1e6, "Bil": 1e9, "G": 1e9}
-_COUNTED = re.compile(
-    r"(K|k|Mil|M|Bil|G)?\s*(io/s|iops|ops/s|ops|rd/s|wr/s|req/s|reqps|c/s|cps)?\Z"
-)
+_COUNTED = re.compile(r"(K|k|Mil|M|Bil|G)?\s*(io/s|iops|ops/s|ops|rd/s|wr/s|req/s|reqps|c/s|cps)?\Z")
 
 # One metric of each kind tells whether a unit is of that kind, and what it is worth in ours.
 _KINDS = (

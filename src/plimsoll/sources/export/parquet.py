@@ -21,14 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from plimsoll.errors import DataError, ExtraMissing
-from plimsoll.sources.export.columns import (
-    UNREADABLE,
-    Column,
-    Numbers,
-    TableColumns,
-    TableTimes,
-    Words,
-)
+from plimsoll.sources.export.columns import UNREADABLE, Column, Numbers, TableColumns, TableTimes, Words
 from plimsoll.sources.export.table_frame import HINT, few, read_frame, unreadable
 from plimsoll.sources.files.bounds import check_rows
 from plimsoll.sources.reading.reading import Block, Reading, Statistic
@@ -130,9 +123,7 @@ def column_of(column: "pl.Series") -> Column:
     kind = column.dtype
     if isinstance(kind, (pl.Date, pl.Datetime)):
         # Days, or ticks of the unit, in UTC. Casting between units would panic on the year 300,000.
-        scale = {"day": 86_400, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[
-            getattr(kind, "time_unit", "day")
-        ]
+        scale = {"day": 86_400, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[getattr(kind, "time_unit", "day")]
         ticks = column.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy()
         in_century = (ticks * scale >= EARLIEST_S) & (ticks * scale < LATEST_S)
         return TableTimes(*of_numbers(np.where(in_century, ticks * scale, np.nan)))
@@ -141,9 +132,7 @@ def column_of(column: "pl.Series") -> Column:
         given = numbers.is_not_null().to_numpy()
         return Numbers(numbers.fill_null(float("nan")).to_numpy(), given)
     if kind.is_nested() or kind.is_temporal() or kind in (pl.Binary, pl.Object):
-        texts = column.is_null().replace_strict(
-            {True: "", False: UNREADABLE}, return_dtype=pl.String
-        )
+        texts = column.is_null().replace_strict({True: "", False: UNREADABLE}, return_dtype=pl.String)
     else:
         texts = column.cast(pl.String, strict=False).fill_null("")
     distinct = texts.unique(maintain_order=True)

@@ -45,9 +45,7 @@ class _IsSnapshot(DataError):
     """A recorded snapshot stands where an export is read."""
 
 
-def read_export(
-    path: Path, *, instance_file: Path | None = None, identifier: str | None = None
-) -> Snapshot:
+def read_export(path: Path, *, instance_file: Path | None = None, identifier: str | None = None) -> Snapshot:
     """
     Return the snapshot that an export holds.
 
@@ -63,9 +61,7 @@ def read_export(
     """
     if not path.is_dir():
         found = read_large_table(path, instance_file=instance_file, identifier=identifier)
-        return found or read_loaded(
-            load(path), path, instance_file=instance_file, identifier=identifier
-        )
+        return found or read_loaded(load(path), path, instance_file=instance_file, identifier=identifier)
     reading = Reading()
     _read_folder(path, reading)
     _describe(reading, instance_file)
@@ -92,9 +88,7 @@ def read_large_table(
     return assemble(reading, identifier=identifier, source=f"export file {shown(path, 200)}")
 
 
-def _read_large_table(
-    path: Path, reading: Reading, is_other: Callable[[bytes], bool] = lambda _: False
-) -> bool:
+def _read_large_table(path: Path, reading: Reading, is_other: Callable[[bytes], bool] = lambda _: False) -> bool:
     """Add a large table of text without loading it; False if the file is none."""
     with open_text(path) as text:
         head = b"" if text is None else text[:HEAD_BYTES]
@@ -141,8 +135,7 @@ def read_instance_file(path: Path) -> Reading:
     read_bytes(load(path), path, reading)
     if not reading.described:
         raise UsageError(
-            f"'{shown(path, 200)}' describes no instance",
-            "Give the answer of 'aws rds describe-db-instances'.",
+            f"'{shown(path, 200)}' describes no instance", "Give the answer of 'aws rds describe-db-instances'."
         )
     return reading
 
@@ -158,18 +151,13 @@ def _read_folder(folder: Path, reading: Reading) -> None:
         except (DataError, SourceError) as error:
             failures.append(error)
             reading.gaps.append(
-                Gap(
-                    metric=shown(f"file {file.relative_to(folder)}", 120),
-                    reason=error.message,
-                    remedy=error.hint,
-                )
+                Gap(metric=shown(f"file {file.relative_to(folder)}", 120), reason=error.message, remedy=error.hint)
             )
     if not reading.blocks and not reading.pending:
         snapshots = [f for f in failures if isinstance(f, _IsSnapshot)]
         if len(snapshots) > 1:
             raise DataError(
-                f"folder '{shown(folder, 200)}' contains {len(snapshots)} recorded snapshots, and one is "
-                "needed",
+                f"folder '{shown(folder, 200)}' contains {len(snapshots)} recorded snapshots, and one is needed",
                 "Name one of the files, or let 'plimsoll diagnose FOLDER --identifier \"*\"' read all.",
             )
         if failures:
@@ -299,10 +287,7 @@ _JSON_FORMS = (
 
 # A JSON document that we read shows one of these keys early. So a hundred megabytes of other JSON are
 # refused without being decoded. `schema` is the mark of a snapshot, which gets a message of its own.
-_MARKS = re.compile(
-    b'"(%s)"'
-    % "|".join(["schema", *(mark for form in _JSON_FORMS for mark in form.marks)]).encode()
-)
+_MARKS = re.compile(b'"(%s)"' % "|".join(["schema", *(mark for form in _JSON_FORMS for mark in form.marks)]).encode())
 
 
 def _kind_of(document: Any) -> FileKind | None:
@@ -355,11 +340,7 @@ def _read_document(
         if kind is FileKind.INSTANCES and "DBInstances" not in document[0]:
             describe_instances.read_answer(document, reading, where=where)
             return True
-        found = [
-            _read_document(d, reading, waiting, where=where, path=path)
-            for d in document
-            if isinstance(d, dict)
-        ]
+        found = [_read_document(d, reading, waiting, where=where, path=path) for d in document if isinstance(d, dict)]
         return any(found)
     kind = _kind_of(document)
     if kind is FileKind.SNAPSHOT:

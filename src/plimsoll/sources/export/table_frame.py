@@ -32,9 +32,7 @@ from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.steps import usual_step_s
 from plimsoll.sources.values.times import BoolArray, parse_time
 
-TIME_NAMES = frozenset(
-    {"timestamp", "time", "datetime", "date", "ts", "timestamps", "periodstart", "starttime"}
-)
+TIME_NAMES = frozenset({"timestamp", "time", "datetime", "date", "ts", "timestamps", "periodstart", "starttime"})
 METRIC_NAMES = frozenset({"metric", "metricname", "name", "label", "series", "field"})
 VALUE_NAMES = frozenset({"value", "values", "val"})
 UNIT_NAMES = frozenset({"unit", "units"})
@@ -61,8 +59,7 @@ _MOST_COLUMNS = 2_000
 """CloudWatch draws and downloads 500 metrics at once; each column costs a pass over the table."""
 
 HINT = (
-    "Use columns timestamp, metric, value, or timestamp and one column per metric; "
-    "see 'plimsoll docs export-metrics'."
+    "Use columns timestamp, metric, value, or timestamp and one column per metric; see 'plimsoll docs export-metrics'."
 )
 
 
@@ -108,13 +105,7 @@ class Roles:
 
 
 def read_frame(
-    frame: TableColumns,
-    names: list[str],
-    reading: Reading,
-    *,
-    where: str,
-    path: Path,
-    comma_is_decimal: bool,
+    frame: TableColumns, names: list[str], reading: Reading, *, where: str, path: Path, comma_is_decimal: bool
 ) -> None:
     """
     Add the samples of a table.
@@ -135,9 +126,7 @@ def read_frame(
         raise not_a_table(where, "it has no column of times")
     if not roles.values:
         raise not_a_table(where, "it has no column of values")
-    if not read_rows(
-        frame, names, roles, reading, where=where, path=path, comma_is_decimal=comma_is_decimal
-    ):
+    if not read_rows(frame, names, roles, reading, where=where, path=path, comma_is_decimal=comma_is_decimal):
         raise not_a_table(where, f"no cell of column '{shown(names[roles.time])}' is a time")
 
 

@@ -64,8 +64,7 @@ def check_unpacked(unpacked_bytes: int, packed_bytes: int, where: str) -> None:
         raise too_large(where)
     if unpacked_bytes > most_unpacked(packed_bytes):
         raise DataError(
-            f"{where} unpacks to more than {MOST_TIMES_PACKED} times its size, which no export does",
-            _EMPTY_HINT,
+            f"{where} unpacks to more than {MOST_TIMES_PACKED} times its size, which no export does", _EMPTY_HINT
         )
 
 
@@ -125,6 +124,4 @@ def check_rows(rows: int, columns: int, where: str) -> None:
     if rows > MOST_ROWS:
         raise DataError(f"{where} contains {rows:,} rows, and {MOST_ROWS:,} are the most", _HINT)
     if rows * columns > MOST_CELLS:
-        raise DataError(
-            f"{where} contains {rows * columns:,} cells, and {MOST_CELLS:,} are the most", _HINT
-        )
+        raise DataError(f"{where} contains {rows * columns:,} cells, and {MOST_CELLS:,} are the most", _HINT)

@@ -113,9 +113,7 @@ def _as_utf8(data: bytes, path: Path) -> bytes:
     try:
         return data.decode(encoding).removeprefix("\ufeff").encode()
     except UnicodeError as error:
-        raise DataError(
-            f"'{path}' begins like UTF-16 but is not", "Save the file as UTF-8."
-        ) from error
+        raise DataError(f"'{path}' begins like UTF-16 but is not", "Save the file as UTF-8.") from error
 
 
 def _utf16(data: bytes) -> str | None:

@@ -93,10 +93,7 @@ def _outside(name: str) -> Gap:
 
 def _refusal(here: Path, error: OSError) -> SourceError:
     if isinstance(error, PermissionError):
-        return AccessDenied(
-            f"unable to list '{shown(here, 200)}': permission denied",
-            "Check the mode of the folder.",
-        )
+        return AccessDenied(f"unable to list '{shown(here, 200)}': permission denied", "Check the mode of the folder.")
     return SourceError(
         f"unable to list '{shown(here, 200)}': {(error.strerror or 'error').lower()}",
         "Check that the path names a readable folder.",

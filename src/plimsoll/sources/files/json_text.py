@@ -140,9 +140,7 @@ def first_lines(data: bytes, count: int = 5) -> list[Any]:
     return found
 
 
-def _line_by_line(
-    chunk: bytes, decoder: msgspec.json.Decoder[T], kind: type[T], where: str
-) -> tuple[list[T], int]:
+def _line_by_line(chunk: bytes, decoder: msgspec.json.Decoder[T], kind: type[T], where: str) -> tuple[list[T], int]:
     good: list[T] = []
     bad = 0
     for line in chunk.splitlines():

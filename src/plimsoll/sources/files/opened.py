@@ -37,9 +37,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-            raise SourceError(
-                f"'{path}' is not a file", "Name a file; devices and sockets are not read."
-            )
+            raise SourceError(f"'{path}' is not a file", "Name a file; devices and sockets are not read.")
         # Of a regular file it has no effect (open(2)).
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
@@ -52,9 +50,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise SourceError(
-            f"unable to read '{path}': {reason}", "Check that the path names a readable file."
-        ) from error
+        raise SourceError(f"unable to read '{path}': {reason}", "Check that the path names a readable file.") from error
 
 
 def _await_writer(path: Path, descriptor: int) -> None:

@@ -79,8 +79,7 @@ def load_standard_input(
         raise SourceError(f"unable to read {NAME}: {reason}", "Give a file instead.") from error
     if not data:
         raise DataError(
-            f"nothing came from {NAME}",
-            "The command before the pipe ended without output; check its own message.",
+            f"nothing came from {NAME}", "The command before the pipe ended without output; check its own message."
         )
     return unwrapped(data, Path(NAME)), was_interrupted
 
@@ -108,7 +107,6 @@ def _stream() -> BinaryIO:
         raise SourceError(f"{NAME} is closed", "Give a file, or pipe something into it.")
     if sys.stdin.isatty():
         raise UsageError(
-            f"{NAME} is a terminal",
-            "Pipe something into it: 'ssh db1 iostat -x -t 1 60 | plimsoll diagnose -'.",
+            f"{NAME} is a terminal", "Pipe something into it: 'ssh db1 iostat -x -t 1 60 | plimsoll diagnose -'."
         )
     return sys.stdin.buffer

@@ -118,14 +118,10 @@ def parse_stat(text: str) -> CpuCounters:
         elif name.startswith("cpu"):
             cpu_count += 1
     if len(ticks) < 4:
-        raise DataError(
-            "/proc/stat has no line 'cpu'", "Record on a Linux host with /proc mounted."
-        )
+        raise DataError("/proc/stat has no line 'cpu'", "Record on a Linux host with /proc mounted.")
     user, nice, system, idle, iowait, irq, softirq, steal = (*ticks, *([0] * (8 - len(ticks))))
     return CpuCounters(
-        busy_ticks=user + nice + system + irq + softirq + steal,
-        idle_ticks=idle + iowait,
-        cpu_count=max(cpu_count, 1),
+        busy_ticks=user + nice + system + irq + softirq + steal, idle_ticks=idle + iowait, cpu_count=max(cpu_count, 1)
     )
 
 
@@ -143,9 +139,7 @@ def parse_meminfo(text: str) -> MemoryBytes:
             kibibytes[name] = _integers(rest.split()[:1] or [""], "/proc/meminfo", place)[0]
     for name in ("MemTotal", "MemAvailable"):
         if name not in kibibytes:
-            raise DataError(
-                f"/proc/meminfo has no line '{name}'", "Record on a host with Linux 3.14 or later."
-            )
+            raise DataError(f"/proc/meminfo has no line '{name}'", "Record on a host with Linux 3.14 or later.")
     swap = kibibytes.get("SwapTotal", 0) - kibibytes.get("SwapFree", 0)
     # The unit kB in this file means KiB (proc.rst).
     return MemoryBytes(

@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.sources.host.counters import (
-    SECTOR_BYTES,
-    DiskCounters,
-    parse_diskstats,
-    parse_mountinfo,
-)
+from plimsoll.sources.host.counters import SECTOR_BYTES, DiskCounters, parse_diskstats, parse_mountinfo
 
 # Devices of memory and images: their requests do not load the disk of a database.
 _NOT_DISKS = ("loop", "ram", "zram", "sr", "fd", "nbd")
@@ -64,9 +59,7 @@ def choose(asked: str, found: BlockDevices) -> DeviceChoice:
     if asked.strip() != "auto":
         return _named(asked, found)
     if found.holding is not None:
-        return DeviceChoice(
-            devices=(found.holding,), reason=f"holds {found.directory}", mount=found.directory
-        )
+        return DeviceChoice(devices=(found.holding,), reason=f"holds {found.directory}", mount=found.directory)
     disks = {
         name: counters
         for name, counters in found.counters.items()
@@ -92,9 +85,7 @@ def _named(asked: str, found: BlockDevices) -> DeviceChoice:
                 f"This host has {', '.join(known) or 'no visible disk'}.",
             )
     if not devices:
-        raise UsageError(
-            "no device was named", "Use --device auto, or a name, for example nvme1n1."
-        )
+        raise UsageError("no device was named", "Use --device auto, or a name, for example nvme1n1.")
     mount = found.directory if found.holding in devices else None
     return DeviceChoice(devices=devices, reason="named", mount=mount)
 
@@ -121,13 +112,7 @@ def look(directory: str | None, root: Path = Path("/")) -> BlockDevices:
     partitions = frozenset(n for n in counters if (block / n / "partition").exists())
     stacked = frozenset(n for n in counters if _has_parts(block / n / "slaves"))
     holding = _holding(directory, counters, root) if directory is not None else None
-    return BlockDevices(
-        counters=counters,
-        partitions=partitions,
-        stacked=stacked,
-        holding=holding,
-        directory=directory,
-    )
+    return BlockDevices(counters=counters, partitions=partitions, stacked=stacked, holding=holding, directory=directory)
 
 
 def size_bytes(devices: tuple[str, ...], root: Path = Path("/")) -> int | None:

@@ -105,10 +105,7 @@ class DatabaseReadings:
     """Readings of the database, started at each step and collected when they are done."""
 
     def __init__(
-        self,
-        read: Callable[[], DatabaseCounters | DatabaseSilence],
-        submit: ReadingTask,
-        recording: Recording,
+        self, read: Callable[[], DatabaseCounters | DatabaseSilence], submit: ReadingTask, recording: Recording
     ) -> None:
         """Run `read` by `submit`, and keep the answers in `recording`."""
         self._read = read

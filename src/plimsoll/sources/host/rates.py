@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from math import nan
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.host.counters import (
-    SECTOR_BYTES,
-    CpuCounters,
-    DiskCounters,
-    MemoryBytes,
-    NetworkCounters,
-)
+from plimsoll.sources.host.counters import SECTOR_BYTES, CpuCounters, DiskCounters, MemoryBytes, NetworkCounters
 
 # The kernel prints the times of /proc/diskstats as unsigned 32-bit milliseconds and the other counters
 # as long (block/genhd.c, diskstats_show). At a queue depth of 100 the times wrap every 12 hours.
@@ -39,9 +33,7 @@ class HostReading:
     free_storage_bytes: int | None = None
 
 
-def rates_between(
-    before: HostReading, after: HostReading, devices: tuple[str, ...]
-) -> dict[Metric, float]:
+def rates_between(before: HostReading, after: HostReading, devices: tuple[str, ...]) -> dict[Metric, float]:
     """
     Return the rates of a host between two readings.
 

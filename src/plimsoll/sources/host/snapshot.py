@@ -67,11 +67,7 @@ def instance_of(host: Host) -> Instance:
 
 
 def snapshot_of(
-    host: Host,
-    recording: Recording,
-    *,
-    instance: Instance | None = None,
-    program: str | None = None,
+    host: Host, recording: Recording, *, instance: Instance | None = None, program: str | None = None
 ) -> Snapshot:
     """
     Return the recording as a snapshot.
@@ -87,8 +83,7 @@ def snapshot_of(
     """
     if not recording.track.count(Metric.READ_BYTES_PER_S):
         raise SourceError(
-            f"nothing was recorded from {_devices(host)} in {recording.steps} whole steps of "
-            f"{recording.step_s} s",
+            f"nothing was recorded from {_devices(host)} in {recording.steps} whole steps of {recording.step_s} s",
             "Record for longer, or with a shorter --every. Check that the device stays attached.",
         )
     instance = instance if instance is not None else instance_of(host)
@@ -159,10 +154,7 @@ def _host_gaps(host: Host, recording: Recording) -> list[Gap]:
 
 def _database_gaps(host: Host, recording: Recording) -> list[Gap]:
     if host.server is None:
-        return [
-            Gap(metric=m.value, reason="no database was given", remedy="Give --dsn.")
-            for m in _DATABASE_METRICS
-        ]
+        return [Gap(metric=m.value, reason="no database was given", remedy="Give --dsn.") for m in _DATABASE_METRICS]
     gaps = list(gaps_of(host.server))
     gaps += [
         Gap(

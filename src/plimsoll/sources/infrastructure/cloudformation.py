@@ -75,8 +75,7 @@ def read_cloudformation(
     for name in parameters or {}:
         if name not in values.parameters:
             raise UsageError(
-                f"'{decoded.name}' has no parameter '{name}'",
-                f"It has {', '.join(values.parameters[:10]) or 'none'}.",
+                f"'{decoded.name}' has no parameter '{name}'", f"It has {', '.join(values.parameters[:10]) or 'none'}."
             )
     reader = _Template(decoded.name, decoded.content["Resources"], decoded.lines, values, region)
     found = reader.read()
@@ -104,10 +103,7 @@ class _Template:
         """Return the databases, in the order of the template."""
         found = tuple(self._databases())
         clusters = {
-            name: ClusterSettings(
-                name=name,
-                state=declared_state(properties, _CLUSTER, region=self._region, name=name),
-            )
+            name: ClusterSettings(name=name, state=declared_state(properties, _CLUSTER, region=self._region, name=name))
             for name, properties in self._of_type("AWS::RDS::DBCluster")
         }
         return tuple(
@@ -187,9 +183,7 @@ class _Template:
         return UnknownValue(reason="DBClusterIdentifier is not a reference to a cluster")
 
 
-def _kind(
-    kind: str, resource: Mapping[str, Any], properties: Mapping[str, Any]
-) -> DatabaseKind | None:
+def _kind(kind: str, resource: Mapping[str, Any], properties: Mapping[str, Any]) -> DatabaseKind | None:
     engine = properties.get("Engine")
     is_aurora = isinstance(engine, str) and engine.lower().startswith("aurora")
     if kind == "AWS::RDS::DBCluster":

@@ -31,11 +31,7 @@ def with_cluster_settings(
         cluster: the address of its cluster, or its value of the cluster's identifier.
         clusters: those of the file, by address.
     """
-    found = [
-        c.state
-        for address, c in clusters.items()
-        if isinstance(cluster, str) and cluster in (address, c.name)
-    ]
+    found = [c.state for address, c in clusters.items() if isinstance(cluster, str) and cluster in (address, c.name)]
     # A new cluster has no identifier yet, and its instances refer to it: with one cluster, it is that one.
     if not found and isinstance(cluster, UnknownValue) and len(clusters) == 1:
         found = [c.state for c in clusters.values()]

@@ -19,9 +19,7 @@ _DEPTH_MAX = 60
 class TemplateValues:
     """The parameters, mappings and conditions of a template."""
 
-    def __init__(
-        self, template: Mapping[str, Any], given: Mapping[str, str], region: str | None
-    ) -> None:
+    def __init__(self, template: Mapping[str, Any], given: Mapping[str, str], region: str | None) -> None:
         """Refer to a template; `given` replaces the defaults of parameters."""
         self._parameters = _mapping(template.get("Parameters"))
         self._mappings = _mapping(template.get("Mappings"))
@@ -99,9 +97,7 @@ class TemplateValues:
             return UnknownValue(reason=f"parameter {name} is read from Systems Manager")
         default = parameter.get("Default")
         if default is None:
-            return UnknownValue(
-                reason=f"parameter {name} has no default: give --parameter {name}=VALUE"
-            )
+            return UnknownValue(reason=f"parameter {name} has no default: give --parameter {name}=VALUE")
         self.defaults[name] = None
         return default
 

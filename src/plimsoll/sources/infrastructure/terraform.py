@@ -84,9 +84,7 @@ _ARN_REGION = re.compile(r"arn:aws[\w-]*:rds:([a-z]{2}(?:-[a-z]+)+-\d):")
 _ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
 
 
-def read_terraform(
-    path: Path, *, region: str | None = None
-) -> tuple[tuple[DeclaredDatabase, ...], tuple[str, ...]]:
+def read_terraform(path: Path, *, region: str | None = None) -> tuple[tuple[DeclaredDatabase, ...], tuple[str, ...]]:
     """
     Return the databases of a plan, and notes on what it leaves open.
 
@@ -120,9 +118,7 @@ class _Plan:
             raise DataError(f"{where} is {what}", _HINT)
         version = document["format_version"]
         if version.split(".")[0] not in _FORMATS:
-            raise DataError(
-                f"{where} has format version {version[:20]}, which is not known", "Update Plimsoll."
-            )
+            raise DataError(f"{where} has format version {version[:20]}, which is not known", "Update Plimsoll.")
         self._document = document
         self._where = where
         self._file = str(path)
@@ -149,9 +145,7 @@ class _Plan:
         else:
             raise DataError(f"{self._where} has no list of changes", _HINT)
         joined = tuple(
-            with_cluster_settings(
-                one, self._cluster_of(*self._members[one.address]), self._clusters
-            )
+            with_cluster_settings(one, self._cluster_of(*self._members[one.address]), self._clusters)
             if one.address in self._members
             else one
             for one in found
@@ -192,9 +186,7 @@ class _Plan:
                 _text(change.get("module_address")),
                 f"aws_rds_cluster.{_text(change.get('name'))}",
             )
-            self._clusters[address] = ClusterSettings(
-                name=now.get("cluster_identifier"), state=state
-            )
+            self._clusters[address] = ClusterSettings(name=now.get("cluster_identifier"), state=state)
             return
         if found is DatabaseKind.AURORA_INSTANCE:
             self._members[address] = (change, now.get("cluster_identifier"))
@@ -217,32 +209,23 @@ class _Plan:
         """Return the address of an instance's cluster where the plan shows it, else its identifier."""
         module = _text(change.get("module_address"))
         names = self._config.references(change, "cluster_identifier")
-        found = [
-            address
-            for address, place in self._places.items()
-            if place[0] == module and place[1] in names
-        ]
+        found = [address for address, place in self._places.items() if place[0] == module and place[1] in names]
         return found[0] if len(found) == 1 else identifier
 
-    def _known(
-        self, change: Mapping[str, Any], values: dict[str, Any], unknown: Any, sensitive: Any
-    ) -> dict[str, Any]:
+    def _known(self, change: Mapping[str, Any], values: dict[str, Any], unknown: Any, sensitive: Any) -> dict[str, Any]:
         """Return values with an `UnknownValue` for each that is unknown or sensitive."""
         known = dict(values)
         marks = unknown if isinstance(unknown, dict) else {}
         origins = [
             name
             for name in _ORIGINS
-            if known.get(name)
-            or (marks.get(name) is True and not self._config.is_unset(change, name))
+            if known.get(name) or (marks.get(name) is True and not self._config.is_unset(change, name))
         ]
         for name, mark in marks.items():
             if mark is not True:
                 continue
             is_unset = name in _DEFAULTED and not origins and self._config.is_unset(change, name)
-            known[name] = (
-                None if is_unset else UnknownValue(reason=f"{name} is known only after apply")
-            )
+            known[name] = None if is_unset else UnknownValue(reason=f"{name} is known only after apply")
         if isinstance(sensitive, dict):
             for name, mark in sensitive.items():
                 if mark is True:
@@ -263,10 +246,7 @@ class _Plan:
                 continue
             # Planned values leave out what is not known yet.
             missing = {name: True for name in _names(kind[1]) if name not in known}
-            change = {
-                "address": resource.get("address"),
-                "change": {"after_unknown": missing if is_planned else {}},
-            }
+            change = {"address": resource.get("address"), "change": {"after_unknown": missing if is_planned else {}}}
             yield from self._database(change, kind, "", (None, known))
 
 
@@ -284,9 +264,7 @@ def _resources(module: Any) -> Iterator[dict[str, Any]]:
         waiting += reversed(children) if isinstance(children, list) else ()
 
 
-def _resource(
-    kind: tuple[DatabaseKind, PropertyNames], values: dict[str, Any]
-) -> DatabaseKind | None:
+def _resource(kind: tuple[DatabaseKind, PropertyNames], values: dict[str, Any]) -> DatabaseKind | None:
     """Return the kind of a database; None for an Aurora cluster, which has neither class nor EBS storage."""
     if kind[0] is not DatabaseKind.CLUSTER:
         return kind[0]

@@ -67,9 +67,7 @@ class TerraformConfig:
         found = _mapping(_mapping(resource.get("expressions")).get(name)).get("references")
         return tuple(_INDEX.sub("", str(one)) for one in _list(found))
 
-    def _resource(
-        self, change: Mapping[str, Any], path: tuple[str, ...]
-    ) -> Mapping[str, Any] | None:
+    def _resource(self, change: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any] | None:
         wanted = ("managed", change.get("type"), change.get("name"))
         return next(
             (

@@ -129,8 +129,7 @@ def _typed(value: Any, key: str, kind: type, name: str) -> Any:
 
 def _impossible(key: str, name: str, what: str) -> DataError:
     return DataError(
-        f"{key} of '{shown(name, 100)}' is not possible: {what}",
-        "Correct the value; AWS would refuse it.",
+        f"{key} of '{shown(name, 100)}' is not possible: {what}", "Correct the value; AWS would refuse it."
     )
 
 

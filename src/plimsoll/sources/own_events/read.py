@@ -37,8 +37,7 @@ _NAME = ("name", "title")
 _KIND = ("kind", "type")
 
 _HINT = (
-    "Write columns start, end, name and kind, for example "
-    "'2026-11-20T01:30:00Z,2026-11-20T03:10:00Z,load_claims,job'."
+    "Write columns start, end, name and kind, for example '2026-11-20T01:30:00Z,2026-11-20T03:10:00Z,load_claims,job'."
 )
 
 Row = dict[str, Any]
@@ -73,24 +72,17 @@ def read_own_events(path: Path, zone: str | None = None) -> OwnEventFile:
         else:
             events.append(event)
         if len(events) > MOST_EVENTS:
-            raise DataError(
-                f"{where} contains more than {MOST_EVENTS:,} events",
-                "Give only the events of the window.",
-            )
+            raise DataError(f"{where} contains more than {MOST_EVENTS:,} events", "Give only the events of the window.")
     if not events and not not_begun:
         raise DataError(f"{where} contains no event", _HINT)
-    return OwnEventFile(
-        name=shown(path.name, NAME_LENGTH), events=tuple(events), not_begun=not_begun
-    )
+    return OwnEventFile(name=shown(path.name, NAME_LENGTH), events=tuple(events), not_begun=not_begun)
 
 
 def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError) as error:
-        raise UsageError(
-            f"there is no time zone '{shown(name)}'", "Write for example UTC or Europe/Berlin."
-        ) from error
+        raise UsageError(f"there is no time zone '{shown(name)}'", "Write for example UTC or Europe/Berlin.") from error
 
 
 def _rows(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
@@ -155,16 +147,11 @@ def _csv_rows(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
         if header is None:
             header = row
             if not {_key(name) for name in header} & set(_START):
-                raise DataError(
-                    f"{where}, line {reader.line_num}: there is no column 'start' in the header",
-                    _HINT,
-                )
+                raise DataError(f"{where}, line {reader.line_num}: there is no column 'start' in the header", _HINT)
             continue
         if len(row) > len(header):
             raise DataError(
-                f"{where}, line {reader.line_num}: it has {len(row)} fields, and the header has "
-                f"{len(header)}",
-                _HINT,
+                f"{where}, line {reader.line_num}: it has {len(row)} fields, and the header has {len(header)}", _HINT
             )
         yield f"line {reader.line_num}", dict(zip(header, row, strict=False))
 
@@ -219,9 +206,7 @@ def _named(row: Row) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
-    return (
-        "" if value is None else shown(" ".join(str(value)[: 4 * NAME_LENGTH].split()), NAME_LENGTH)
-    )
+    return "" if value is None else shown(" ".join(str(value)[: 4 * NAME_LENGTH].split()), NAME_LENGTH)
 
 
 def _moment(value: Any, zone: tzinfo | None, place: str, column: str) -> int:
@@ -246,7 +231,4 @@ def _moment(value: Any, zone: tzinfo | None, place: str, column: str) -> int:
 
 
 def _no_time(value: Any, place: str, column: str) -> DataError:
-    return DataError(
-        f"{place}: the {column} {shown(value)!r} is no time",
-        "Write for example 2026-11-20T01:30:00Z.",
-    )
+    return DataError(f"{place}: the {column} {shown(value)!r} is no time", "Write for example 2026-11-20T01:30:00Z.")

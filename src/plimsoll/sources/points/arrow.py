@@ -76,9 +76,7 @@ class ArrowTable:
     def is_numeric(self, place: int) -> bool:
         """Return whether a column has numbers, or nothing at all."""
         kind = self.schema.field(place).type
-        return bool(
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
-        )
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
 
     def pieces(self, places: list[int], *, rows: int | None = BATCH_ROWS) -> Iterator[pa.Table]:
         """
@@ -126,9 +124,7 @@ def _csv(data: bytes) -> pa.Table:
     texts = {
         name.strip().strip('"'): pa.string()
         for name in names
-        if re.sub(r"[^a-z]", "", name.lower()).startswith(
-            ("account", "awsaccount", "engineversion")
-        )
+        if re.sub(r"[^a-z]", "", name.lower()).startswith(("account", "awsaccount", "engineversion"))
     }
     return pyarrow.csv.read_csv(
         io.BytesIO(data),
@@ -203,8 +199,7 @@ def dimensions_of_column(column: pa.ChunkedArray) -> tuple[list[Dimensions], Int
         return _of_maps(column.combine_chunks())
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise DataError(
-            f"dimensions are of the type {kind}, which is not read",
-            "Write them as a map, as a struct, or as JSON.",
+            f"dimensions are of the type {kind}, which is not read", "Write them as a map, as a struct, or as JSON."
         )
     words = words_of_column(column)
     return [_of_text(text) for text in words.texts], words.codes

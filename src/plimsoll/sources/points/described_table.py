@@ -22,12 +22,7 @@ from plimsoll.sources.values.shown import shown
 from plimsoll.sources.values.times import parse_time
 from plimsoll.units import format_time
 
-_AWS = {
-    "db_class": "DBInstanceClass",
-    "engine": "Engine",
-    "engine_version": "EngineVersion",
-    "storage": "StorageType",
-}
+_AWS = {"db_class": "DBInstanceClass", "engine": "Engine", "engine_version": "EngineVersion", "storage": "StorageType"}
 _NUMBERS = {"storage_gib": "AllocatedStorage", "iops": "Iops", "throughput": "StorageThroughput"}
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
 _OVERLAP_HINT = "Let valid_to of a row be valid_from of the next one, or leave valid_to out."
@@ -60,9 +55,7 @@ def table_rows(table: ArrowTable) -> list[dict[str, Any]] | None:
     rows: list[dict[str, Any]] = []
     for piece in table.pieces(list(facts.values())):
         if len(rows) + piece.num_rows > _MOST_ROWS:
-            raise DataError(
-                f"a table of descriptions has more than {_MOST_ROWS:,} rows", "Split the file."
-            )
+            raise DataError(f"a table of descriptions has more than {_MOST_ROWS:,} rows", "Split the file.")
         with readable(table.where):
             named = {name: piece.column(str(place)).to_pylist() for name, place in facts.items()}
         rows += [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
@@ -89,9 +82,7 @@ def json_rows(data: bytes) -> list[dict[str, Any]] | None:
     return [{fact: row.get(names[place]) for fact, place in facts.items()} for row in found]
 
 
-def described_rows(
-    rows: list[dict[str, Any]], *, default_from_s: int, where: str
-) -> list[DescribedRow]:
+def described_rows(rows: list[dict[str, Any]], *, default_from_s: int, where: str) -> list[DescribedRow]:
     """
     Return what each row says, by instance and time.
 
@@ -103,10 +94,7 @@ def described_rows(
     Raises:
         DataError: a row lacks the instance or has a bad cell, or two rows are valid at the same time.
     """
-    found = [
-        _row(row, default_from_s, f"row {number:,} of {where}")
-        for number, row in enumerate(rows, start=1)
-    ]
+    found = [_row(row, default_from_s, f"row {number:,} of {where}") for number, row in enumerate(rows, start=1)]
     found.sort(key=_order)
     for before, after in pairwise(found):
         if _order(before)[:3] == _order(after)[:3] and _overlap(before, after):
@@ -145,11 +133,7 @@ def _row(cells: dict[str, Any], default_from_s: int, where: str) -> DescribedRow
     if until is not None and until <= since:
         raise DataError(f"{where} ends before it begins", "Correct valid_from or valid_to.")
     return DescribedRow(
-        account=account,
-        region=region,
-        instance=instance_of(document),
-        valid_from_s=since,
-        valid_to_s=until,
+        account=account, region=region, instance=instance_of(document), valid_from_s=since, valid_to_s=until
     )
 
 

@@ -28,9 +28,7 @@ from plimsoll.sources.values.times import of_numbers
 _VALUES_A_PIECE = 1 << 20
 _MATRIX = re.compile(rb'"resultType"\s*:\s*"(\w+)"')
 _EXPORT = re.compile(rb'\s*\{\s*"metric"\s*:\s*\{')
-_STATISTICS = re.compile(
-    rb'"__name__"\s*:\s*"[^"]*_(?:sum|sample_?count|maximum|minimum|max|min)"', re.IGNORECASE
-)
+_STATISTICS = re.compile(rb'"__name__"\s*:\s*"[^"]*_(?:sum|sample_?count|maximum|minimum|max|min)"', re.IGNORECASE)
 _HINT = "Query /api/v1/query_range for series by name; rates and sums have no name."
 
 
@@ -104,9 +102,7 @@ def read_range_export(data: bytes, tally: ReadTally, *, where: str) -> Iterator[
 def _answered(data: bytes, where: str) -> Iterator[_LabelledSamples]:
     kind = _MATRIX.search(data[:65_536])
     if kind is not None and kind[1] != b"matrix":
-        raise DataError(
-            f"{where} has values at a single time ({kind[1].decode()}), not a time series", _HINT
-        )
+        raise DataError(f"{where} has values at a single time ({kind[1].decode()}), not a time series", _HINT)
     check_json(data, where)
     try:
         answer = msgspec.json.decode(data, type=_MatrixAnswer)
@@ -127,9 +123,7 @@ def _exported(data: bytes, tally: ReadTally, where: str) -> Iterator[_LabelledSa
                 tally.bad_lines += 1
                 continue
             # VictoriaMetrics writes null for a value that is no number.
-            yield _LabelledSamples(
-                one.metric, np.array(one.timestamps, dtype=np.float64), floats(one.values)
-            )
+            yield _LabelledSamples(one.metric, np.array(one.timestamps, dtype=np.float64), floats(one.values))
 
 
 def _points(rows: Iterable[_LabelledSamples], tally: ReadTally) -> PointColumns:
@@ -149,9 +143,7 @@ def _points(rows: Iterable[_LabelledSamples], tally: ReadTally) -> PointColumns:
         names.append(name)
     if not names:
         return PointColumns.empty()
-    return points_of_values(
-        names, np.concatenate(indexes), np.concatenate(times), np.concatenate(values), tally
-    )
+    return points_of_values(names, np.concatenate(indexes), np.concatenate(times), np.concatenate(values), tally)
 
 
 def _name(labels: dict[str, str], tally: ReadTally) -> SeriesName | None:

@@ -47,8 +47,7 @@ _FACTS = {
     "engine_version": frozenset({"engineversion", "version"}),
     "storage": frozenset({"storage", "storagetype", "storagekind", "volumetype"}),
     "storage_gib": frozenset(
-        {"storagegib", "storagesizegib", "storagesize", "allocatedstorage", "sizegib", "size"}
-        | {"allocatedstoragegib"}
+        {"storagegib", "storagesizegib", "storagesize", "allocatedstorage", "sizegib", "size"} | {"allocatedstoragegib"}
     ),
     "iops": frozenset({"iops", "provisionediops", "storageiops"}),
     "throughput": frozenset(
@@ -109,11 +108,7 @@ def point_roles(names: list[str], structs: Iterable[int] = ()) -> PointRoles | N
                 found[name] = found["value"]
         return PointRoles(**found, wide=[])
     taken = {found[name] for name in ("time", "instance", "account", "region") if name in found}
-    wide = [
-        place
-        for place, name in enumerate(names)
-        if place not in taken and recognise(name).metric is not None
-    ]
+    wide = [place for place, name in enumerate(names) if place not in taken and recognise(name).metric is not None]
     if not wide or "instance" not in found:
         return None
     places = {n: found[n] for n in ("time", "instance", "account", "region") if n in found}

@@ -193,16 +193,9 @@ def _wide(piece: pa.Table, roles: PointRoles, heads: list[str], tally: ReadTally
     for place in roles.wide:
         column = piece.column(str(place))
         used = mine & column.is_valid().to_numpy()
-        parts.append(
-            (series.index[used] + len(names), time_s[used], numbers_of_column(column)[used])
-        )
+        parts.append((series.index[used] + len(names), time_s[used], numbers_of_column(column)[used]))
         names += [
-            SeriesName(
-                series.text("account", at),
-                series.text("region", at),
-                series.text("instance", at),
-                heads[place],
-            )
+            SeriesName(series.text("account", at), series.text("region", at), series.text("instance", at), heads[place])
             for at in range(series.count)
         ]
     index, times, values = (np.concatenate(part) for part in zip(*parts, strict=True))

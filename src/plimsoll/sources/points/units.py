@@ -16,13 +16,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.points import PointColumns
 from plimsoll.model.series import FloatArray, IntArray, Series
-from plimsoll.sources.reading.plausible import (
-    CALM_MAX_S,
-    DIRECTIONS,
-    SIZE_MAX_BYTES,
-    SIZE_MIN_BYTES,
-    in_their_units,
-)
+from plimsoll.sources.reading.plausible import CALM_MAX_S, DIRECTIONS, SIZE_MAX_BYTES, SIZE_MIN_BYTES, in_their_units
 from plimsoll.sources.values.shown import shown
 
 _CONCERNED = {m.value for one in DIRECTIONS for m in one} | {Metric.QUEUE_DEPTH.value}
@@ -70,9 +64,7 @@ def points_in_their_units(
     ]
     if not said:
         return points, []
-    scaled = replace(
-        points, sum=points.sum * factor, min=points.min * factor, max=points.max * factor
-    )
+    scaled = replace(points, sum=points.sum * factor, min=points.min * factor, max=points.max * factor)
     return scaled.where(kept), said
 
 
@@ -85,14 +77,10 @@ def _possibly_odd(
 
     def of_metric(metric: Metric, column: str) -> pl.DataFrame:
         rows = np.flatnonzero((kinds == metric.value)[points.index])
-        return pl.DataFrame(
-            {"instance": number[rows], "time_s": points.time_s[rows], column: mean[rows]}
-        )
+        return pl.DataFrame({"instance": number[rows], "time_s": points.time_s[rows], column: mean[rows]})
 
     for of_bytes, of_ops, of_latency in DIRECTIONS:
-        both = of_metric(of_bytes, "bytes").join(
-            of_metric(of_ops, "ops"), on=["instance", "time_s"]
-        )
+        both = of_metric(of_bytes, "bytes").join(of_metric(of_ops, "ops"), on=["instance", "time_s"])
         sizes = both.filter(pl.col("ops") >= 1).group_by("instance")
         median = sizes.agg((pl.col("bytes") / pl.col("ops")).median().alias("size"))
         is_odd = (pl.col("size") < SIZE_MIN_BYTES) | (pl.col("size") > SIZE_MAX_BYTES)

@@ -64,11 +64,7 @@ class _KnownSeriesName(NamedTuple):
 
 
 def points_of_values(
-    names: list[SeriesName],
-    index: IntArray,
-    time_s: IntArray,
-    value: FloatArray,
-    tally: ReadTally,
+    names: list[SeriesName], index: IntArray, time_s: IntArray, value: FloatArray, tally: ReadTally
 ) -> PointColumns:
     """
     Return the usable values as points, in the order read.
@@ -136,28 +132,16 @@ def _known(name: SeriesName, tally: ReadTally) -> _KnownSeriesName | None:
 
 
 def _of_statistics(
-    series: list[SeriesKey],
-    number: IntArray,
-    time_s: IntArray,
-    value: FloatArray,
-    kind: IntArray,
-    tally: ReadTally,
+    series: list[SeriesKey], number: IntArray, time_s: IntArray, value: FloatArray, kind: IntArray, tally: ReadTally
 ) -> PointColumns:
     """Return one point for each series and time from its statistics, each a row; the last one counts."""
     rows = pl.DataFrame({"series": number, "time_s": time_s, "kind": kind, "value": value})
     wide = rows.group_by("series", "time_s", maintain_order=True).agg(
-        pl.col("value").filter(pl.col("kind") == place).last().alias(one.value)
-        for place, one in enumerate(_KINDS)
+        pl.col("value").filter(pl.col("kind") == place).last().alias(one.value) for place, one in enumerate(_KINDS)
     )
     total, count, mean, least, most = (
         wide[one.value].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        for one in (
-            Statistic.SUM,
-            Statistic.COUNT,
-            Statistic.AVERAGE,
-            Statistic.MINIMUM,
-            Statistic.MAXIMUM,
-        )
+        for one in (Statistic.SUM, Statistic.COUNT, Statistic.AVERAGE, Statistic.MINIMUM, Statistic.MAXIMUM)
     )
     has_count = count > 0
     count = np.where(has_count, count, 1.0)

@@ -54,9 +54,7 @@ _FORMS = {
 }
 
 
-def read_pooler_config(
-    path: Path, *, kind: str | None = None, version: str | None = None
-) -> PoolerConfig:
+def read_pooler_config(path: Path, *, kind: str | None = None, version: str | None = None) -> PoolerConfig:
     """
     Read a configuration file.
 
@@ -113,8 +111,7 @@ def _kind(text: str, path: Path, wanted: str | None) -> str:
         return str(wanted)
     if wanted is None:
         raise UsageError(
-            f"cannot tell whose configuration '{path}' is",
-            "Give the pgpool.conf or the pgbouncer.ini itself.",
+            f"cannot tell whose configuration '{path}' is", "Give the pgpool.conf or the pgbouncer.ini itself."
         )
     raise UsageError(
         f"'{path}' has no setting of {_NAMES[wanted]}",

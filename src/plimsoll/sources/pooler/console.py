@@ -42,9 +42,7 @@ class Address:
 class Console:
     """An open connection to a pooler."""
 
-    def __init__(
-        self, connection: "psycopg.Connection[tuple[Any, ...]]", kind: str, dsn: str
-    ) -> None:
+    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]", kind: str, dsn: str) -> None:
         """Keep the connection."""
         self._connection = connection
         self._dsn = dsn
@@ -74,11 +72,7 @@ class Console:
         except psycopg.Error as error:
             raise _failure(self.kind, command, error, self._dsn) from None
         return [
-            {
-                name: "" if value is None else str(value)
-                for name, value in zip(names, row, strict=True)
-            }
-            for row in rows
+            {name: "" if value is None else str(value) for name, value in zip(names, row, strict=True)} for row in rows
         ]
 
 
@@ -104,15 +98,12 @@ def address_of(url: str) -> Address:
             "Write it as 'pgbouncer://user@host:6432' or 'pgpool://user@host:9999/database'.",
         )
     place = parts.netloc if port else f"{parts.netloc.removesuffix(':')}:{_PORTS[kind]}"
-    database = (
-        _DATABASES[kind] if kind == "pgbouncer" else parts.path.strip("/") or _DATABASES[kind]
-    )
+    database = _DATABASES[kind] if kind == "pgbouncer" else parts.path.strip("/") or _DATABASES[kind]
     query = f"?{parts.query}" if parts.query else ""
     dsn = f"postgresql://{place}/{database}{query}"
     if not is_connection_string(dsn):
         raise UsageError(
-            "the pooler's address cannot be read",
-            "An @, / or : in the password is written %40, %2F or %3A.",
+            "the pooler's address cannot be read", "An @, / or : in the password is written %40, %2F or %3A."
         )
     return Address(kind=kind, dsn=dsn)
 

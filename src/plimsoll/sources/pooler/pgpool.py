@@ -31,14 +31,10 @@ def read_pgpool(console: Console, time_s: float) -> PoolerReading:
     status = console.show(poolers.POOL_STATUS)
     rows = console.show(poolers.POOL_POOLS)
     ours = {
-        (row["pool_pid"], row["pool_id"])
-        for row in rows
-        if number(row.get("pool_backendpid")) == console.server_pid
+        (row["pool_pid"], row["pool_id"]) for row in rows if number(row.get("pool_backendpid")) == console.server_pid
     }
     shift_s = _shift_s([row for row in rows if (row["pool_pid"], row["pool_id"]) in ours], time_s)
-    others = [
-        row for row in rows if row["database"] and (row["pool_pid"], row["pool_id"]) not in ours
-    ]
+    others = [row for row in rows if row["database"] and (row["pool_pid"], row["pool_id"]) not in ours]
     return PoolerReading(
         kind="pgpool",
         place=console.place,

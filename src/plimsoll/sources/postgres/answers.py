@@ -48,12 +48,7 @@ class Session(psycopg.Connection[_Row]):
     path: tuple[str, ...] = ()
     """Schemas where names without one are looked up, before the terms fixed it; only where they are of the session."""
 
-    def wait(
-        self,
-        gen: Generator[Any, Any, _Value],
-        *args: Any,
-        **kwargs: Any,
-    ) -> _Value:
+    def wait(self, gen: Generator[Any, Any, _Value], *args: Any, **kwargs: Any) -> _Value:
         """
         Return what the generator returns.
 

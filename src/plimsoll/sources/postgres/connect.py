@@ -11,12 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.sources.postgres.machine import processors_of
-from plimsoll.sources.postgres.pg_stat import (
-    first_line,
-    is_connection_string,
-    not_a_connection_string,
-    refusal,
-)
+from plimsoll.sources.postgres.pg_stat import first_line, is_connection_string, not_a_connection_string, refusal
 from plimsoll.sources.postgres.session import is_silence, open_session
 from plimsoll.sources.postgres.statements.terms import END, INSPECTION
 
@@ -114,9 +109,7 @@ class ServerConnection:
             state = getattr(error, "sqlstate", None) or ""
             self._was_silent = is_silence(error)
             is_lost = not self._roll_back()
-            raise NoAnswer(
-                first_line(error, self._dsn), state, is_connection_lost=is_lost
-            ) from None
+            raise NoAnswer(first_line(error, self._dsn), state, is_connection_lost=is_lost) from None
         except BaseException:
             # Ctrl-C: nothing waits for the answer any more.
             self.close()
@@ -156,10 +149,7 @@ class ServerConnection:
                 result = cursor.pgresult
                 self.received_bytes += sum(
                     _ROW_BYTES
-                    + sum(
-                        _VALUE_BYTES + len(result.get_value(row, column) or b"")
-                        for column in range(result.nfields)
-                    )
+                    + sum(_VALUE_BYTES + len(result.get_value(row, column) or b"") for column in range(result.nfields))
                     for row in range(result.ntuples)
                 )
             more = cursor.nextset()

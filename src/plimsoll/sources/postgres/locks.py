@@ -26,16 +26,10 @@ def with_locks(
             raise
         return sessions, ()
     statements = {pid: masked(statement) for pid, _, statement in rows}
-    waits = tuple(
-        LockWait(pid=pid, blocked_by=tuple(dict.fromkeys(blockers)))
-        for pid, blockers, _ in rows
-        if blockers
-    )
+    waits = tuple(LockWait(pid=pid, blocked_by=tuple(dict.fromkeys(blockers))) for pid, blockers, _ in rows if blockers)
     return (
         tuple(
-            replace(session, statement=statements[session.pid])
-            if session.pid in statements
-            else session
+            replace(session, statement=statements[session.pid]) if session.pid in statements else session
             for session in sessions
         ),
         waits,

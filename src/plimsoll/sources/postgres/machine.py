@@ -12,9 +12,7 @@ from pathlib import Path
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
-def processors_of(
-    pid: int, role: str, database: str, *, proc: Path = _PROC, cgroups: Path = _CGROUPS
-) -> int | None:
+def processors_of(pid: int, role: str, database: str, *, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
     """
     Return the processors that the server's process may use; None if it does not run on this machine.
 

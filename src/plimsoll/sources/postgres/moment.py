@@ -7,14 +7,7 @@ from typing import Any
 
 import msgspec
 
-from plimsoll.model.database import (
-    Counters,
-    DatabaseReading,
-    IoRow,
-    Relation,
-    Statement,
-    ToastableColumn,
-)
+from plimsoll.model.database import Counters, DatabaseReading, IoRow, Relation, Statement, ToastableColumn
 
 Row = tuple[Any, ...]
 
@@ -58,9 +51,7 @@ class ServerRun:
     """As in `ServerReading`."""
 
 
-def compared(
-    first: ServerReading, last: ServerReading
-) -> tuple[DatabaseReading, DatabaseReading, bool]:
+def compared(first: ServerReading, last: ServerReading) -> tuple[DatabaseReading, DatabaseReading, bool]:
     """
     Return both readings with comparable counters, and whether any database was left out.
 
@@ -73,17 +64,14 @@ def compared(
         before = first.databases.get(oid, (0,) * _RESET + (None,))
         # PostgreSQL 14 sets the reset time of a database when it is first counted, which is not a reset.
         is_reset = oid in first.databases and (
-            before[_RESET] not in (None, after[_RESET])
-            or any(then > now for then, now in _both(before, after))
+            before[_RESET] not in (None, after[_RESET]) or any(then > now for then, now in _both(before, after))
         )
         has_left_out = has_left_out or is_reset
         if not is_reset:
             kept[oid] = (before, after)
     sums = [sums_of(pair[which] for pair in kept.values()) for which in (0, 1)]
     readings = [
-        msgspec.structs.replace(
-            moment.reading, counters=msgspec.structs.replace(moment.reading.counters, **counted)
-        )
+        msgspec.structs.replace(moment.reading, counters=msgspec.structs.replace(moment.reading.counters, **counted))
         for moment, counted in zip((first, last), sums, strict=True)
     ]
     return readings[0], readings[1], has_left_out
@@ -91,11 +79,7 @@ def compared(
 
 def has_gone_back(before: Mapping[int, Row], after: Mapping[int, Row]) -> bool:
     """Return whether a server lost its counters, for example in a crash, or is another one; by database."""
-    return any(
-        then > now
-        for oid in before.keys() & after.keys()
-        for then, now in _both(before[oid], after[oid])
-    )
+    return any(then > now for oid in before.keys() & after.keys() for then, now in _both(before[oid], after[oid]))
 
 
 def sums_of(rows: Iterable[Row]) -> dict[str, Any]:
@@ -104,9 +88,7 @@ def sums_of(rows: Iterable[Row]) -> dict[str, Any]:
     return {name: sum(row[place] or 0 for row in rows) for place, name in enumerate(_COUNTER_NAMES)}
 
 
-def began_s(
-    database: Row | None, resets: Mapping[str, float | None], promoted_s: float | None
-) -> float | None:
+def began_s(database: Row | None, resets: Mapping[str, float | None], promoted_s: float | None) -> float | None:
     """
     Return when the counters of a database began, epoch seconds; None if the server does not say.
 
@@ -177,9 +159,7 @@ def with_toast_reads(relation: Relation, relations: dict[int, Relation]) -> Rela
     return msgspec.structs.replace(relation, toast_blocks_read=toast.heap_blocks_read)
 
 
-def with_columns(
-    moment: ServerReading, columns: Mapping[int, tuple[ToastableColumn, ...]]
-) -> ServerReading:
+def with_columns(moment: ServerReading, columns: Mapping[int, tuple[ToastableColumn, ...]]) -> ServerReading:
     """Return the moment with these columns of its tables."""
     relations = (
         msgspec.structs.replace(one, columns=columns[one.oid]) if one.oid in columns else one

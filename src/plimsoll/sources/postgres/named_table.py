@@ -40,9 +40,7 @@ def keep_views_out(connection: "psycopg.Connection[Any]", *, is_local: bool = Fa
     connection.execute(tables.KEEP_VIEWS_OUT, (is_local,))
 
 
-def table_named(
-    connection: "psycopg.Connection[tuple[Any, ...]]", text: str, path: Sequence[str]
-) -> NamedTable | None:
+def table_named(connection: "psycopg.Connection[tuple[Any, ...]]", text: str, path: Sequence[str]) -> NamedTable | None:
     """
     Find a table by its given name; None if there is none.
 
@@ -58,6 +56,4 @@ def table_named(
             f"a part of {row[1]} is a foreign table, for which another server would be asked",
             "Name a partition that is on this server.",
         )
-    return NamedTable(
-        oid=row[0], name=row[1], is_partitioned=row[2] == "p", replica_identity=row[3]
-    )
+    return NamedTable(oid=row[0], name=row[1], is_partitioned=row[2] == "p", replica_identity=row[3])

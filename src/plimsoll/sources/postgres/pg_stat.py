@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from plimsoll.sources.postgres.session import Session
 
 _VARIABLES = {"host": "HOST", "port": "PORT", "dbname": "DATABASE", "user": "USER"}
-_FULL = (
-    "too many clients already",
-    "remaining connection slots are reserved",
-    "too many connections for",
-)
+_FULL = ("too many clients already", "remaining connection slots are reserved", "too many connections for")
 _REFUSALS = (
     "password",
     "authentication failed",
@@ -135,11 +131,7 @@ def gaps_of(facts: ServerFacts) -> tuple[Gap, ...]:
         remedy = f"GRANT pg_monitor TO {quoted(facts.role)};"
         gaps += [
             Gap(metric=metric.value, reason=reason, remedy=remedy)
-            for metric in (
-                Metric.CONNECTION_COUNT,
-                Metric.ACTIVE_SESSION_COUNT,
-                Metric.WAITING_SESSION_COUNT,
-            )
+            for metric in (Metric.CONNECTION_COUNT, Metric.ACTIVE_SESSION_COUNT, Metric.WAITING_SESSION_COUNT)
         ]
     if facts.version_number < 160000:
         gaps += [
@@ -299,8 +291,7 @@ def refusal(error: "psycopg.Error", dsn: str) -> SourceError:
             "Check user, password and database; the role needs LOGIN and pg_monitor.",
         )
     return Unreachable(
-        f"PostgreSQL did not answer: {reason}",
-        "Check host and port of the DSN and that the server runs.",
+        f"PostgreSQL did not answer: {reason}", "Check host and port of the DSN and that the server runs."
     )
 
 

@@ -77,9 +77,7 @@ def _chunk_bytes(scratch: Scratch, notes: list[str]) -> int:
     asked = TOAST_CHUNK
     if not scratch.is_refused(asked):
         return int(scratch.value(asked))
-    notes.append(
-        "the role may not read the control file; the size of a chunk follows from the block"
-    )
+    notes.append("the role may not read the control file; the size of a chunk follows from the block")
     # Less page header 24 and four line pointers; a quarter, down to 8; less the row's own 36 bytes.
     return (int(scratch.value(toast.BLOCK_SIZE)) - 24 - 4 * 4) // 4 // 8 * 8 - 36
 
@@ -102,12 +100,7 @@ def _by_statement(scratch: Scratch, chunk_bytes: int) -> Iterator[ToastCase]:
         with _row_of(scratch, value, "external") as stored_bytes:
             if setup:
                 scratch.run(setup)
-            yield _counted(
-                scratch,
-                ("external", name, len(value), stored_bytes),
-                statement,
-                *[value] * parameters,
-            )
+            yield _counted(scratch, ("external", name, len(value), stored_bytes), statement, *[value] * parameters)
 
 
 def _by_size(scratch: Scratch, chunk_bytes: int) -> Iterator[ToastCase]:
@@ -115,9 +108,7 @@ def _by_size(scratch: Scratch, chunk_bytes: int) -> Iterator[ToastCase]:
     for size_bytes in (chunk_bytes + 1, *_SIZES_BYTES):
         value = incompressible(size_bytes)
         with _row_of(scratch, value, "external") as stored_bytes:
-            yield _counted(
-                scratch, ("external", toast.SEND, len(value), stored_bytes), statement, value
-            )
+            yield _counted(scratch, ("external", toast.SEND, len(value), stored_bytes), statement, value)
 
 
 def _by_storage(scratch: Scratch, chunk_bytes: int, notes: list[str]) -> Iterator[ToastCase]:
@@ -130,17 +121,10 @@ def _by_storage(scratch: Scratch, chunk_bytes: int, notes: list[str]) -> Iterato
             continue
         with _row_of(scratch, value, storage, method) as stored_bytes:
             if stored_bytes is None:
-                notes.append(
-                    f"storage {storage} refuses a value of {size_bytes:,} bytes: a row has to fit a page"
-                )
+                notes.append(f"storage {storage} refuses a value of {size_bytes:,} bytes: a row has to fit a page")
                 continue
             kind = "text that repeats" if is_compressible else "text that does not"
-            yield _counted(
-                scratch,
-                (label, f"{toast.SEND}: {kind}", len(value), stored_bytes),
-                toast.SEND_BODY,
-                value,
-            )
+            yield _counted(scratch, (label, f"{toast.SEND}: {kind}", len(value), stored_bytes), toast.SEND_BODY, value)
 
 
 @contextmanager
@@ -163,8 +147,7 @@ def _on_copy(scratch: Scratch, table: str, notes: list[str]) -> Iterator[ToastCa
     named = table_named(scratch.connection, table, scratch.path)
     if named is None:
         raise UsageError(
-            f"there is no table '{table}' in this database",
-            "Name it with its schema, for example public.documents.",
+            f"there is no table '{table}' in this database", "Name it with its schema, for example public.documents."
         )
     columns = scratch.run(toast.COLUMNS, named.oid)
     for name, quoted, of_type, is_base in columns:
@@ -182,9 +165,7 @@ def _on_copy(scratch: Scratch, table: str, notes: list[str]) -> Iterator[ToastCa
         if pair and pair[-1].chunks_written:
             yield from pair
         else:
-            notes.append(
-                f"no value of {named.name}.{quoted} that was looked at is stored out of line"
-            )
+            notes.append(f"no value of {named.name}.{quoted} that was looked at is stored out of line")
         scratch.run(toast.DROP_COPY)
     if not columns:
         notes.append(f"{named.name} has no column whose values can be stored out of line")
@@ -211,11 +192,7 @@ def _counted(
     """Run a statement under EXPLAIN, and count rows by the transaction's own statistics."""
     storage, name, value_bytes, stored_bytes = about
     before = _rows_touched(scratch, counted)
-    explained = scratch.value(
-        toast.explained(statement),
-        *values,
-        **names,
-    )
+    explained = scratch.value(toast.explained(statement), *values, **names)
     after = _rows_touched(scratch, counted)
     plan: dict[str, Any] = explained[0]["Plan"]
     return ToastCase(

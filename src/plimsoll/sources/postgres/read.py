@@ -146,19 +146,11 @@ class _SessionWatch:
         else:
             first, last = self._described(first, last)
         before, after, has_left_out = compared(first, last)
-        (before, after), reset = without_reset(
-            first, last, (before, after), self._reader.server.version_number
-        )
+        (before, after), reset = without_reset(first, last, (before, after), self._reader.server.version_number)
         if has_left_out:
-            self.note(
-                "counters",
-                "A database was dropped or reset during the observation, and is left out.",
-            )
+            self.note("counters", "A database was dropped or reset during the observation, and is left out.")
         if self._hole_count:
-            self.note(
-                "samples of sessions",
-                f"{self._hole_count} did not come: {self._notes.pop('hole', '')}",
-            )
+            self.note("samples of sessions", f"{self._hole_count} did not come: {self._notes.pop('hole', '')}")
         return Observation(
             server=self._reader.server,
             first=before,
@@ -213,9 +205,7 @@ class _SessionWatch:
                     return None
             self._sleep(_RETRY_S)
 
-    def _described(
-        self, first: ServerReading, last: ServerReading
-    ) -> tuple[ServerReading, ServerReading]:
+    def _described(self, first: ServerReading, last: ServerReading) -> tuple[ServerReading, ServerReading]:
         try:
             return self._reader.described(first, last)
         except NoAnswer as why:
@@ -244,12 +234,9 @@ class _SessionWatch:
             self._first = again
             # Sessions were what they were; totals of theirs are of other counters than those to come.
             self._glances = [
-                msgspec.structs.replace(glance, transaction_count=None, active_s=None)
-                for glance in self._glances
+                msgspec.structs.replace(glance, transaction_count=None, active_s=None) for glance in self._glances
             ]
-            self.remark(
-                "The server was restarted and lost its counters: they cover the time since then."
-            )
+            self.remark("The server was restarted and lost its counters: they cover the time since then.")
         elif run.started_s != self._run.started_s:
             self.remark("The server was restarted; its counters continued.")
         self._run = run

@@ -10,15 +10,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from plimsoll.errors import SourceError
-from plimsoll.model.database import (
-    DatabaseReading,
-    Glance,
-    Index,
-    IoRow,
-    Relation,
-    ServerInfo,
-    Statement,
-)
+from plimsoll.model.database import DatabaseReading, Glance, Index, IoRow, Relation, ServerInfo, Statement
 from plimsoll.model.platform import platform_of
 from plimsoll.model.standing import ServerHealth
 from plimsoll.sources.postgres.connect import NoAnswer, Rows, ServerConnection
@@ -69,9 +61,7 @@ _NOT_GENUINE = "22012"
 class Reader:
     """Reads one server; call `meet` first."""
 
-    def __init__(
-        self, connection: ServerConnection, wants: frozenset[ReadingPart] = EVERYTHING
-    ) -> None:
+    def __init__(self, connection: ServerConnection, wants: frozenset[ReadingPart] = EVERYTHING) -> None:
         """Keep whom to ask; nothing is asked yet."""
         self._connection = connection
         self._wants = wants
@@ -103,9 +93,7 @@ class Reader:
         """
         self._connection.open()
         try:
-            (facts,), extensions, settings = self._connection.ask(
-                queries.FACTS, queries.EXTENSIONS, queries.SETTINGS
-            )
+            (facts,), extensions, settings = self._connection.ask(queries.FACTS, queries.EXTENSIONS, queries.SETTINGS)
         except (NoAnswer, ValueError) as why:
             if isinstance(why, NoAnswer) and why.is_connection_lost:
                 raise
@@ -127,8 +115,7 @@ class Reader:
             toast_chunk_bytes=chunk[0][0] if chunk else None,
             connection_max=int(values["max_connections"]),
             reserved_connections=sum(
-                int(values.get(name, "0"))
-                for name in ("superuser_reserved_connections", "reserved_connections")
+                int(values.get(name, "0")) for name in ("superuser_reserved_connections", "reserved_connections")
             ),
             settings=values,
             extensions=tuple(name for name, _, _ in extensions),
@@ -185,9 +172,7 @@ class Reader:
         Raises:
             NoAnswer: it does not answer.
         """
-        (((started_s, is_standby),), databases) = self._connection.ask(
-            queries.RUN, queries.DATABASES
-        )
+        (((started_s, is_standby),), databases) = self._connection.ask(queries.RUN, queries.DATABASES)
         counted_from = self._part("checkpoints", queries.COUNTED_FROM)
         return ServerRun(
             started_s=started_s,
@@ -222,9 +207,7 @@ class Reader:
             active_s=active_s,
         )
 
-    def described(
-        self, first: ServerReading, last: ServerReading
-    ) -> tuple[ServerReading, ServerReading]:
+    def described(self, first: ServerReading, last: ServerReading) -> tuple[ServerReading, ServerReading]:
         """
         Return both readings with columns of tables whose TOAST relation is active, and definitions of
         indexes; asked for once, when it is known which matter.
@@ -247,9 +230,7 @@ class Reader:
         return read_standing(self._part, self.server.version_number, self.server.block_bytes)
 
     def _moment(self, *, is_last: bool) -> ServerReading:
-        (((time_s, *ids),), databases) = self._connection.ask(
-            queries.MOMENT_AND_IDS, queries.DATABASES
-        )
+        (((time_s, *ids),), databases) = self._connection.ask(queries.MOMENT_AND_IDS, queries.DATABASES)
         number, block_bytes = self.server.version_number, self.server.block_bytes
         checkpoints = self._part("checkpoints", queries.checkpoints(number))
         written = self._part("wal", wal.wal(number))
@@ -277,11 +258,7 @@ class Reader:
                     io,
                     block_bytes=block_bytes,
                     wal_files_bytes=files[0][0] if files else None,
-                    reset_s=began_s(
-                        by_database.get(database_oid or 0),
-                        resets,
-                        promoted[0][0] if promoted else None,
-                    ),
+                    reset_s=began_s(by_database.get(database_oid or 0), resets, promoted[0][0] if promoted else None),
                 ),
                 relations=relations,
                 indexes=indexes,
@@ -297,9 +274,7 @@ class Reader:
         if self._statements_at is not None and ReadingPart.STATEMENTS in self._wants:
             schema, version = self._statements_at
             if queries.numbered(version) >= (1, 9):
-                times = times + (
-                    self._counted("resets", queries.statements_reset_time(schema)) or []
-                )
+                times = times + (self._counted("resets", queries.statements_reset_time(schema)) or [])
         return dict(times)
 
     def _io(self) -> tuple[IoRow, ...] | None:
@@ -348,8 +323,7 @@ class Reader:
         )
         block_bytes = self.server.block_bytes
         relations = {
-            row[0]: relation_of(row, block_bytes=block_bytes, owners=self._owners, sizes=sizes)
-            for row in rows
+            row[0]: relation_of(row, block_bytes=block_bytes, owners=self._owners, sizes=sizes) for row in rows
         }
         return (
             tuple(with_toast_reads(relation, relations) for relation in relations.values()),
@@ -394,32 +368,22 @@ class Reader:
         if not statements or self._statements_at is None:
             return last
         before = {one.query_id: one for one in first.reading.statements or ()}
-        costs = sorted(
-            (-time_since_s(one, before.get(one.query_id)), one.query_id) for one in statements
-        )
+        costs = sorted((-time_since_s(one, before.get(one.query_id)), one.query_id) for one in statements)
         wanted = [query_id for _, query_id in costs[: queries.STATEMENT_TEXTS_MAX]]
         texts: dict[int, str] = dict(
-            self._counted(
-                "statement texts", queries.statement_texts(self._statements_at[0], wanted)
-            )
-            or []
+            self._counted("statement texts", queries.statement_texts(self._statements_at[0], wanted)) or []
         )
         named = tuple(
-            msgspec.structs.replace(one, text=without_literals(texts.get(one.query_id, "")))
-            for one in statements
+            msgspec.structs.replace(one, text=without_literals(texts.get(one.query_id, ""))) for one in statements
         )
         return replaced(last, statements=named)
 
-    def _with_columns(
-        self, first: ServerReading, last: ServerReading
-    ) -> tuple[ServerReading, ServerReading]:
+    def _with_columns(self, first: ServerReading, last: ServerReading) -> tuple[ServerReading, ServerReading]:
         before = {relation.oid: relation for relation in first.reading.relations}
         active = sorted(
-            (
-                (-changes_since(toast, before.get(toast.oid)), toast.owner_oid)
-                for toast in last.reading.relations
-                if toast.kind == "toast" and toast.owner_oid and toast.size_bytes
-            ),
+            (-changes_since(toast, before.get(toast.oid)), toast.owner_oid)
+            for toast in last.reading.relations
+            if toast.kind == "toast" and toast.owner_oid and toast.size_bytes
         )[: queries.COLUMN_TABLES_MAX]
         if not active:
             return first, last
@@ -433,9 +397,7 @@ class Reader:
     def _with_definitions(self, first: ServerReading, last: ServerReading) -> ServerReading:
         before = {index.oid: index.scans for index in first.reading.indexes}
         idle = sorted(
-            (-index.size_bytes, index.oid)
-            for index in last.reading.indexes
-            if index.scans == before.get(index.oid)
+            (-index.size_bytes, index.oid) for index in last.reading.indexes if index.scans == before.get(index.oid)
         )[: queries.DEFINITIONS_MAX]
         if not idle:
             return last
@@ -457,9 +419,7 @@ class Reader:
         if "pg_read_all_settings" not in rights:
             self.missing["settings"] = self._grant("pg_monitor")
 
-    def _in_batches(
-        self, name: str, statement: Callable[[Sequence[int]], str], oids: Sequence[int]
-    ) -> Rows:
+    def _in_batches(self, name: str, statement: Callable[[Sequence[int]], str], oids: Sequence[int]) -> Rows:
         rows: Rows = []
         for start in range(0, len(oids), _BATCH):
             rows += self._part(name, statement(oids[start : start + _BATCH])) or []
@@ -486,9 +446,7 @@ class Reader:
         if why.state == _NOT_PERMITTED:
             return self._grant("pg_monitor")
         if why.state == _NOT_GENUINE:
-            return (
-                "pg_stat_statements in this database is not PostgreSQL's: another role replaced it."
-            )
+            return "pg_stat_statements in this database is not PostgreSQL's: another role replaced it."
         if why.state == _NOT_LOADED:
             return "Add pg_stat_statements to shared_preload_libraries, and restart the server."
         return f"the server reported: {why.reason}"

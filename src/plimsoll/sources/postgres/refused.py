@@ -8,20 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from plimsoll.errors import PlimsollError
-from plimsoll.model.database import (
-    Counters,
-    DatabaseReading,
-    Observation,
-    PoolerReading,
-    ServerInfo,
-)
+from plimsoll.model.database import Counters, DatabaseReading, Observation, PoolerReading, ServerInfo
 from plimsoll.sources.postgres.pg_stat import place_of
 
 # A judgement: faster changes of a pooler do not matter.
 _EVERY_S = 5.0
-_NOTHING = Counters(
-    committed=0, rolled_back=0, temp_files=0, temp_bytes=0, blocks_read=0, blocks_hit=0
-)
+_NOTHING = Counters(committed=0, rolled_back=0, temp_files=0, temp_bytes=0, blocks_read=0, blocks_hit=0)
 
 
 def observe_poolers(

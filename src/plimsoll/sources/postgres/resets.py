@@ -25,10 +25,7 @@ _IO_VERSION = 160_000
 
 
 def without_reset(
-    first: ServerReading,
-    last: ServerReading,
-    readings: tuple[DatabaseReading, DatabaseReading],
-    version: int,
+    first: ServerReading, last: ServerReading, readings: tuple[DatabaseReading, DatabaseReading], version: int
 ) -> tuple[tuple[DatabaseReading, DatabaseReading], tuple[str, ...]]:
     """
     Return both readings without counters that were reset in between, and their names.
@@ -53,9 +50,7 @@ def without_reset(
 def _reset_between(first: ServerReading, last: ServerReading) -> list[str]:
     """Return names of what was reset: `io`, `wal`, `bgwriter`, `checkpointer`, `statements`, `relations`."""
     names = [
-        name
-        for name, then in first.resets.items()
-        if name in last.resets and last.resets[name] not in (None, then)
+        name for name, then in first.resets.items() if name in last.resets and last.resets[name] not in (None, then)
     ]
     one, two = first.reading, last.reading
     if "io" not in names and _has_fallen(_io_rows(one.io), _io_rows(two.io)):
@@ -110,11 +105,7 @@ def _fell(before: Counters, after: Counters, field: str) -> bool:
 
 def _io_rows(rows: Iterable[IoRow] | None) -> dict[Any, tuple[float, ...]]:
     return {
-        (row.backend_type, row.object, row.context): (
-            row.read_bytes,
-            row.written_bytes,
-            row.extended_bytes,
-        )
+        (row.backend_type, row.object, row.context): (row.read_bytes, row.written_bytes, row.extended_bytes)
         for row in rows or ()
     }
 

@@ -4,16 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from plimsoll.model.database import (
-    DecodingSlot,
-    Index,
-    IoRow,
-    Relation,
-    Session,
-    Statement,
-    ToastableColumn,
-    VacuumRun,
-)
+from plimsoll.model.database import DecodingSlot, Index, IoRow, Relation, Session, Statement, ToastableColumn, VacuumRun
 
 Row = tuple[Any, ...]
 
@@ -48,10 +39,7 @@ _INDEX = (
     *("oid", "name", "table_oid", "pages", "scans", "blocks_read", "blocks_hit"),
     *("is_unique", "is_constraint", "is_valid", "last_scan_s"),
 )
-_IO = (
-    *("backend_type", "object", "context", "read_bytes", "written_bytes", "extended_bytes"),
-    *("read_s", "write_s"),
-)
+_IO = (*("backend_type", "object", "context", "read_bytes", "written_bytes", "extended_bytes"), *("read_s", "write_s"))
 _SLOT = (
     *("name", "plugin", "spilled_transactions", "spill_count", "spilled_bytes"),
     *("streamed_bytes", "decoded_bytes", "confirmed_bytes"),
@@ -81,9 +69,7 @@ def vacuum_of(row: Row) -> VacuumRun:
     return VacuumRun(**fields)
 
 
-def relation_of(
-    row: Row, *, block_bytes: int, owners: Mapping[int, int], sizes: Mapping[int, int]
-) -> Relation:
+def relation_of(row: Row, *, block_bytes: int, owners: Mapping[int, int], sizes: Mapping[int, int]) -> Relation:
     """
     Return a row of `relations`.
 

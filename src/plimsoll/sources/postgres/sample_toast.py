@@ -103,9 +103,7 @@ def sample_toast(
             past.execute(decoding.TAKE_SNAPSHOT)
             slot = f"plimsoll_{decoder.info.backend_pid}"
             begun_s = clock()
-            lines, is_whole = _decoded(
-                decoder, slot, named, (seconds, wal_bytes_max), (clock, sleep)
-            )
+            lines, is_whole = _decoded(decoder, slot, named, (seconds, wal_bytes_max), (clock, sleep))
             elapsed_s = clock() - begun_s
             known = _Past(past, named, columns)
             tallies = _tallied(lines, columns, known, has_old_rows=has_old_rows)
@@ -117,8 +115,7 @@ def sample_toast(
         ) from None
     except psycopg.errors.ConfigurationLimitExceeded as error:
         raise SourceError(
-            f"there is no free replication slot: {first_line(error, dsn)}",
-            "Raise max_replication_slots.",
+            f"there is no free replication slot: {first_line(error, dsn)}", "Raise max_replication_slots."
         ) from None
     except psycopg.Error as error:
         raise SourceError(
@@ -200,10 +197,7 @@ class _Past:
     """Reads rows as they were before the sample."""
 
     def __init__(
-        self,
-        connection: "psycopg.Connection[tuple[Any, ...]]",
-        named: str,
-        columns: Sequence[_SampledColumn],
+        self, connection: "psycopg.Connection[tuple[Any, ...]]", named: str, columns: Sequence[_SampledColumn]
     ) -> None:
         self._connection = connection
         keys = [c for c in columns if c.is_key]
@@ -261,9 +255,7 @@ def _tallied(
     return {name: tally for name, tally in tallies.items() if tally.untouched or tally.sent}
 
 
-def _count(
-    tally: _Tally, change: DecodedChange, name: str, before: tuple[str | None, bool] | None
-) -> None:
+def _count(tally: _Tally, change: DecodedChange, name: str, before: tuple[str | None, bool] | None) -> None:
     if name in change.untouched:
         tally.untouched += 1
         return
@@ -292,6 +284,4 @@ def _hashed(value: str | None) -> tuple[str | None, bool]:
     if value is None:
         return None, False
     content = value.encode()
-    return hashlib.md5(content, usedforsecurity=False).hexdigest(), len(
-        content
-    ) >= decoding.OUT_OF_LINE_BYTES
+    return hashlib.md5(content, usedforsecurity=False).hexdigest(), len(content) >= decoding.OUT_OF_LINE_BYTES

@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
 from plimsoll.sources.postgres.named_table import keep_views_out, path_of
-from plimsoll.sources.postgres.pg_stat import (
-    first_line,
-    is_connection_string,
-    not_a_connection_string,
-    refusal,
-)
+from plimsoll.sources.postgres.pg_stat import first_line, is_connection_string, not_a_connection_string, refusal
 from plimsoll.sources.postgres.session import keep_event_triggers_out, open_session
 from plimsoll.sources.postgres.statements import toast
 from plimsoll.sources.postgres.statements.terms import PROOF, Terms
@@ -31,9 +26,7 @@ if TYPE_CHECKING:
 
     from plimsoll.sources.postgres.session import Session
 
-_EVENT_TRIGGERS_HINT = (
-    "Use a database without them: without --table, the figures are the same there."
-)
+_EVENT_TRIGGERS_HINT = "Use a database without them: without --table, the figures are the same there."
 
 
 def connected(dsn: str, terms: Terms) -> "Session[tuple[Any, ...]]":

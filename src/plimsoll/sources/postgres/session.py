@@ -49,10 +49,7 @@ def open_session(dsn: str, terms: Terms, row_factory: "RowFactory[_Row]") -> "Se
     # No prepared statements: in transaction mode a pooler may send the next transaction to another server
     # process, which does not have them.
     connection = Session.connect(
-        conninfo_of(dsn, terms),
-        row_factory=row_factory,
-        autocommit=True,
-        prepare_threshold=None,
+        conninfo_of(dsn, terms), row_factory=row_factory, autocommit=True, prepare_threshold=None
     )
     connection.answer_s = terms.answer_s
     connection.does_server_answer = partial(_does_answer, dsn)
@@ -101,9 +98,7 @@ def keep_event_triggers_out(
         return
     names = [f"'{name}'" for (name,) in cursor.execute(tables.EVENT_TRIGGERS).fetchall()]
     if names:
-        raise UsageError(
-            f"event triggers of other roles would run with your rights: {', '.join(names)}", hint
-        )
+        raise UsageError(f"event triggers of other roles would run with your rights: {', '.join(names)}", hint)
 
 
 def conninfo_of(dsn: str, terms: Terms) -> str:

@@ -28,9 +28,7 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Se
         NoAnswer: the connection is lost.
     """
 
-    def objects(
-        name: str, statement: str, noun: type[_Noun], fields: Sequence[str]
-    ) -> tuple[_Noun, ...] | None:
+    def objects(name: str, statement: str, noun: type[_Noun], fields: Sequence[str]) -> tuple[_Noun, ...] | None:
         rows = part(name, statement)
         if rows is None:
             return None
@@ -42,15 +40,10 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Se
     spaces = part("bloat", queries.INDEX_BLOAT) if tables is not None else None
     return model.ServerHealth(
         databases=objects(
-            "ages of databases",
-            queries.DATABASES,
-            model.DatabaseAge,
-            model.DatabaseAge.__struct_fields__,
+            "ages of databases", queries.DATABASES, model.DatabaseAge, model.DatabaseAge.__struct_fields__
         ),
         oldest_tables=objects("ages of tables", queries.oldest_tables("xid"), model.TableAge, age),
-        oldest_multixact_tables=objects(
-            "ages of tables", queries.oldest_tables("mxid"), model.TableAge, age
-        ),
+        oldest_multixact_tables=objects("ages of tables", queries.oldest_tables("mxid"), model.TableAge, age),
         slots=objects(
             "replication slots",
             queries.slots(version_number),
@@ -64,12 +57,8 @@ def read_standing(part: Part, version_number: int, block_bytes: int) -> model.Se
             model.PreparedTransaction.__struct_fields__,
         ),
         holders=_holders(part),
-        sequences=objects(
-            "sequences", queries.SEQUENCES, model.Sequence, model.Sequence.__struct_fields__
-        ),
-        invalid_indexes=None
-        if indexes is None
-        else tuple(_invalid_index(row, block_bytes) for row in indexes),
+        sequences=objects("sequences", queries.SEQUENCES, model.Sequence, model.Sequence.__struct_fields__),
+        invalid_indexes=None if indexes is None else tuple(_invalid_index(row, block_bytes) for row in indexes),
         tables=None if tables is None else tuple(map(_table, tables)),
         indexes=None if spaces is None else tuple(map(_index, spaces)),
     )
@@ -80,20 +69,13 @@ def _holders(part: Part) -> tuple[model.XminHolder, ...] | None:
     if rows is None:
         return None
     names = model.XminHolder.__struct_fields__
-    return tuple(
-        model.XminHolder(**dict(zip(names, (*row[:-1], masked(row[-1])), strict=True)))
-        for row in rows
-    )
+    return tuple(model.XminHolder(**dict(zip(names, (*row[:-1], masked(row[-1])), strict=True))) for row in rows)
 
 
 def _invalid_index(row: tuple[Any, ...], block_bytes: int) -> model.InvalidIndex:
     name, table, pages, is_ready, definition = row
     return model.InvalidIndex(
-        name=name,
-        table=table,
-        size_bytes=pages * block_bytes,
-        is_maintained=is_ready,
-        definition=definition or "",
+        name=name, table=table, size_bytes=pages * block_bytes, is_maintained=is_ready, definition=definition or ""
     )
 
 

@@ -100,9 +100,7 @@ def _columns(rows: Iterator[list[str]], about: About, path: Path) -> list[str]:
         if row and row[0] == "SKU":
             missing = [name for name in _NEEDED if name not in row]
             if missing:
-                raise DataError(
-                    f"'{path}' has no column '{missing[0]}', which offer files have", _AGAIN
-                )
+                raise DataError(f"'{path}' has no column '{missing[0]}', which offer files have", _AGAIN)
             return row
         if len(row) > 1 and row[0] in fields:
             setattr(about, fields[row[0]], row[1])

@@ -127,8 +127,7 @@ def _nothing(path: Path, region: str, regions: set[str]) -> DataError:
     others = sorted(regions - {region})
     if region in regions or not others:
         return DataError(
-            f"'{path}' contains no on-demand price of RDS in {region}",
-            ADVICE.format(region=shell_word(region)),
+            f"'{path}' contains no on-demand price of RDS in {region}", ADVICE.format(region=shell_word(region))
         )
     named = ", ".join(shown(name, 20) for name in others[:3])
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
@@ -157,9 +156,7 @@ def _read_json(data: bytes, path: Path, gathered: Gathered) -> About:
     return About(head.offer_code, head.publication_date, head.version)
 
 
-def _read_products(
-    products: dict[str, msgspec.Raw], on_demand: dict[str, msgspec.Raw], gathered: Gathered
-) -> None:
+def _read_products(products: dict[str, msgspec.Raw], on_demand: dict[str, msgspec.Raw], gathered: Gathered) -> None:
     for sku, raw in products.items():
         product = _product.decode(raw)
         is_wanted = gathered.wants(product.product_family, product.attributes)
@@ -198,14 +195,9 @@ def _of_term(term: _Term) -> tuple[Rate, ...]:
 
 def cut_off(path: Path) -> DataError:
     """Return the error for a file that ends too early."""
-    return DataError(
-        f"'{path}' is cut off before the end of the offer", "Download or write the file again."
-    )
+    return DataError(f"'{path}' is cut off before the end of the offer", "Download or write the file again.")
 
 
 def not_an_offer(path: Path) -> DataError:
     """Return the error for a file that is not an offer file."""
-    return DataError(
-        f"'{path}' is not an offer file of the AWS Price List",
-        _WANTED,
-    )
+    return DataError(f"'{path}' is not an offer file of the AWS Price List", _WANTED)

@@ -81,11 +81,7 @@ _ENGINES = {
     ("SQL Server", "Web"): "sqlserver-web",
     ("SQL Server", "Express"): "sqlserver-ex",
 }
-_LICENSES = {
-    "No license required": "none",
-    "License included": "included",
-    "Bring your own license": "byol",
-}
+_LICENSES = {"No license required": "none", "License included": "included", "Bring your own license": "byol"}
 _DEPLOYMENTS = {"Single-AZ": Deployment.SINGLE_AZ, "Multi-AZ": Deployment.MULTI_AZ}
 
 _CODES = {

@@ -83,13 +83,11 @@ def answer_of(body: bytes, server: PrometheusServer, kind: str) -> Answer:
             ) from error
         cut = "an answer that is cut off or not JSON"
         raise SourceError(
-            f"{server.url} sent {cut}",
-            "Check that the address is of a Prometheus-compatible server.",
+            f"{server.url} sent {cut}", "Check that the address is of a Prometheus-compatible server."
         ) from error
     if answer.status != "success":
         raise SourceError(
-            f"{server.url} reports an error: {error_text(answer, server)}",
-            "Check the state of the server and its log.",
+            f"{server.url} reports an error: {error_text(answer, server)}", "Check the state of the server and its log."
         )
     return answer
 
@@ -157,15 +155,13 @@ def refusal(status: int, body: bytes, server: PrometheusServer) -> PlimsollError
         return SourceError(f"{url} has no Prometheus API at this path (404)", _PREFIXES)
     if status == 429:
         return Throttled(
-            f"{url} throttles requests (429){because}",
-            "Try again later, or give a shorter window with --last.",
+            f"{url} throttles requests (429){because}", "Try again later, or give a shorter window with --last."
         )
     if status in (400, 413, 422, 503) and any(w in reason.lower() for w in _TOO_MUCH):
         return TooMuch(reason)
     if status == 400 and url.startswith("http:") and _WANTS_TLS.search(body[:4000]):
         return SourceError(
-            f"{url} uses https, but the request was sent by http",
-            f"Write https: prom:https{url.removeprefix('http')}.",
+            f"{url} uses https, but the request was sent by http", f"Write https: prom:https{url.removeprefix('http')}."
         )
     if status in (400, 422):
         return SourceError(

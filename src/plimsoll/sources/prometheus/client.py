@@ -137,9 +137,7 @@ class Client:
             # authorities still apply: a forwarded port keeps its server's certificate.
             trust_env=not is_near,
             verify=_authorities(server.url) if is_near else True,
-            auth=None
-            if server.user is None
-            else httpx.BasicAuth(server.user, server.password or ""),
+            auth=None if server.user is None else httpx.BasicAuth(server.user, server.password or ""),
         )
 
     def __enter__(self) -> Self:
@@ -255,8 +253,7 @@ def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> 
     url = server.url
     if isinstance(error, httpx.ConnectTimeout):
         return Unreachable(
-            f"{url} did not accept a connection in {bounds.connect_s:g} s",
-            "Check host, port, firewalls and VPN.",
+            f"{url} did not accept a connection in {bounds.connect_s:g} s", "Check host, port, firewalls and VPN."
         )
     if isinstance(error, httpx.TimeoutException):
         return Unreachable(

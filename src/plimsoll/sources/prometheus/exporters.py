@@ -117,9 +117,7 @@ def classify(listed: Sequence[Mapping[str, str]]) -> list[KnownSeries]:
     rds_exporter uses names of node_exporter, so a series that either could have written is taken as its own.
     """
     found = [track for labels in listed if (track := track_of(labels)) is not None]
-    imitated = {
-        t.subject.identifier for t in found if t.exporter in (Exporter.PERCONA, Exporter.PERCONA_OS)
-    }
+    imitated = {t.subject.identifier for t in found if t.exporter in (Exporter.PERCONA, Exporter.PERCONA_OS)}
     os_jobs = {t.labels.get("job") for t in found if t.exporter is Exporter.PERCONA_OS}
     return [
         t
@@ -175,12 +173,7 @@ def _of_node(name: str, labels: Mapping[str, str]) -> KnownSeries | None:
 
 
 def _track(
-    exporter: Exporter,
-    candidates: Sequence[str],
-    name: str,
-    labels: Mapping[str, str],
-    *,
-    written: str | None = None,
+    exporter: Exporter, candidates: Sequence[str], name: str, labels: Mapping[str, str], *, written: str | None = None
 ) -> KnownSeries | None:
     label = next((c for c in candidates if labels.get(c)), None)
     if label is None:

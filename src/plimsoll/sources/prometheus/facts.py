@@ -46,9 +46,7 @@ def last_info(series: Sequence[Counted]) -> Counted | None:
     return max(found, key=lambda s: int(s.time_ms[-1])) if found else None
 
 
-def described(
-    identifier: str, series: Sequence[Counted], of_class: Sequence[Counted]
-) -> Instance | None:
+def described(identifier: str, series: Sequence[Counted], of_class: Sequence[Counted]) -> Instance | None:
     """
     Return the instance by its last description.
 
@@ -180,9 +178,7 @@ def _values(series: Sequence[Counted], name: str) -> list[tuple[int, float]]:
     ]
 
 
-def _turns(
-    moments: list[tuple[int, Any]], kind: EventKind, text: Callable[[Any, Any], str]
-) -> list[Annotation]:
+def _turns(moments: list[tuple[int, Any]], kind: EventKind, text: Callable[[Any, Any], str]) -> list[Annotation]:
     """Return an annotation for each change of a value."""
     return [
         Annotation(time_s=at // 1000, text=text(old, new), kind=kind)
@@ -198,9 +194,7 @@ def _events(series: Sequence[Counted]) -> list[Annotation]:
         if old == new:
             continue
         if old == 11.0:
-            found.append(
-                Annotation(time_s=at // 1000, text=_OPTIMISED, kind=EventKind.OPTIMISATION)
-            )
+            found.append(Annotation(time_s=at // 1000, text=_OPTIMISED, kind=EventKind.OPTIMISATION))
         if new in _EVENTS:
             kind, text = _EVENTS[new]
             found.append(Annotation(time_s=at // 1000, text=text, kind=kind))

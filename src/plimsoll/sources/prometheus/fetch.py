@@ -79,9 +79,7 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
     fitting_s = SAMPLES_PER_ANSWER * ASSUMED_INTERVAL_S // max(count, 1)
     chunk_s = int(np.clip(fitting_s, SHORTEST_CHUNK_S, LONGEST_CHUNK_S))
     pieces: dict[frozenset[tuple[str, str]], list[tuple[IntArray, FloatArray]]] = {}
-    waiting = [(start, min(start + chunk_s, window_s[1])) for start in range(*window_s, chunk_s)][
-        ::-1
-    ]
+    waiting = [(start, min(start + chunk_s, window_s[1])) for start in range(*window_s, chunk_s)][::-1]
     while waiting:
         start, end = waiting.pop()
         try:

@@ -46,9 +46,7 @@ class Gauges:
         return max((s.time_s.size * (s.step_s or 60) for s in self.series.values()), default=0)
 
 
-def gauges_of(
-    exporter: Exporter, pairs: Sequence[tuple[KnownSeries, Counted]], window_s: tuple[int, int]
-) -> Gauges:
+def gauges_of(exporter: Exporter, pairs: Sequence[tuple[KnownSeries, Counted]], window_s: tuple[int, int]) -> Gauges:
     """
     Return the gauges of one exporter about one instance.
 

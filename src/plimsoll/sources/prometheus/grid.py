@@ -117,11 +117,7 @@ def without_repetitions(series: Mapping[str, Gridded]) -> tuple[dict[str, Gridde
         return dict(series), None
     kept_s = _kept(time_s, changed, rhythm_s, step_s)
     thinned = {
-        key: Gridded(
-            time_s=s.time_s[(keep := np.isin(s.time_s, kept_s))],
-            value=s.value[keep],
-            step_s=rhythm_s,
-        )
+        key: Gridded(time_s=s.time_s[(keep := np.isin(s.time_s, kept_s))], value=s.value[keep], step_s=rhythm_s)
         for key, s in scraped.items()
     }
     return {**series, **thinned}, rhythm_s

@@ -64,9 +64,7 @@ def of_labels(labels: Mapping[str, str]) -> Called:
     """Return the name, instance and statistic in the labels of a series, which include `__name__`."""
     track = track_of(labels)
     if track is not None and track.metric is not None and track.written is not None:
-        return Called(
-            name=track.written, instance=track.subject.identifier, statistic=track.statistic
-        )
+        return Called(name=track.written, instance=track.subject.identifier, statistic=track.statistic)
     instance = next((labels[k] for k in sorted(IDENTITY_LABELS) if labels.get(k)), None)
     return Called(name=labels.get("__name__", ""), instance=instance)
 
@@ -92,8 +90,7 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
         )
     if kind != "matrix":
         raise DataError(
-            f"{where} has values at a single time ({shown(kind or 'no type')}), not a time series",
-            _RANGE_HINT,
+            f"{where} has values at a single time ({shown(kind or 'no type')}), not a time series", _RANGE_HINT
         )
     try:
         rows = msgspec.convert(data.get("result"), list[_Row])

@@ -162,9 +162,7 @@ def _are_two_hosts(one: Sequence[Counted], other: Sequence[Counted]) -> bool:
         for theirs in other:
             if mine.name != "node_cpu_seconds_total" or mine.labels.get("mode") != "idle":
                 continue
-            if any(
-                mine.labels.get(n) != theirs.labels.get(n) for n in ("__name__", *_INNER_LABELS)
-            ):
+            if any(mine.labels.get(n) != theirs.labels.get(n) for n in ("__name__", *_INNER_LABELS)):
                 continue
             first = max(int(mine.time_ms[0]), int(theirs.time_ms[0]))
             last = min(int(mine.time_ms[-1]), int(theirs.time_ms[-1]))
@@ -239,10 +237,7 @@ def _of_target(series: Sequence[Counted], devices: Sequence[str]) -> NodeRates |
     columns = {
         metric: np.where(is_known, values, np.nan)
         for metric, values in (
-            _disks(table, devices, elapsed_s)
-            | _cpu(table, elapsed_s)
-            | _network(table, elapsed_s)
-            | _levels(table)
+            _disks(table, devices, elapsed_s) | _cpu(table, elapsed_s) | _network(table, elapsed_s) | _levels(table)
         ).items()
     }
     # Prometheus scrapes at a constant interval, so steps counted from the first scrape form a grid.
@@ -261,9 +256,7 @@ def _sum(columns: Sequence[FloatArray], count: int) -> FloatArray | None:
     return np.sum(columns, axis=0) if columns and len(columns) == count else None
 
 
-def _disks(
-    table: _Table, devices: Sequence[str], elapsed_s: FloatArray
-) -> dict[Metric, FloatArray]:
+def _disks(table: _Table, devices: Sequence[str], elapsed_s: FloatArray) -> dict[Metric, FloatArray]:
     def total(name: str) -> FloatArray | None:
         grown = table.growths(f"node_disk_{name}_total", lambda s: s.device in devices)
         return _sum(grown, len(devices))
@@ -286,9 +279,7 @@ def _disks(
     ):
         spent_s, done = total(time), total(ops)
         if spent_s is not None and done is not None:
-            found[metric] = np.divide(
-                spent_s, done, out=np.full(done.size, np.nan), where=(done > 0)
-            )
+            found[metric] = np.divide(spent_s, done, out=np.full(done.size, np.nan), where=(done > 0))
     return found
 
 

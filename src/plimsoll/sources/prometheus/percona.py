@@ -19,9 +19,7 @@ _LISTS = {"diskIO": "device", "network": "interface", "fileSys": "mount_point"}
 """Parts of a document that are lists, and the label that identifies their members."""
 
 
-def read_os_metrics(
-    identifier: str, series: Sequence[Counted], reading: Reading, window_s: tuple[int, int]
-) -> None:
+def read_os_metrics(identifier: str, series: Sequence[Counted], reading: Reading, window_s: tuple[int, int]) -> None:
     """
     Add the scrapes of Enhanced Monitoring of one instance to a reading.
 
@@ -47,9 +45,7 @@ def read_os_metrics(
         read_documents(list(documents.values()), reading, where="Enhanced Monitoring")
 
 
-def _put(
-    scrape: dict[str, Any], group: str, field: str, labels: Mapping[str, str], value: float
-) -> None:
+def _put(scrape: dict[str, Any], group: str, field: str, labels: Mapping[str, str], value: float) -> None:
     if group == "timestamp":
         scrape[group] = value
     elif group == "General":

@@ -14,14 +14,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 from msgspec.structs import replace
 
-from plimsoll.errors import (
-    AccessDenied,
-    DataError,
-    PlimsollError,
-    Throttled,
-    Unreachable,
-    UsageError,
-)
+from plimsoll.errors import AccessDenied, DataError, PlimsollError, Throttled, Unreachable, UsageError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.shell import shell_word
@@ -131,28 +124,20 @@ def read_prometheus_fleet(
     if not fitting:
         listed = ", ".join(shown(every[n], 63) for n in sorted(every)[:_MOST_LISTED])
         raise UsageError(
-            f"none of the {counted(len(every), 'instance')} of {server.url} matches "
-            f"'{shown(pattern)}'",
+            f"none of the {counted(len(every), 'instance')} of {server.url} matches '{shown(pattern)}'",
             f"Check the pattern. Instances there: {listed}.",
         )
     for name in (n for n in fitting if is_chosen(every[n])):
         try:
             found = read_prometheus(
-                server,
-                window_s,
-                identifier=every[name],
-                bounds=bounds,
-                allowance=allowance,
-                sleep=sleep,
+                server, window_s, identifier=every[name], bounds=bounds, allowance=allowance, sleep=sleep
             )
             yield replace(found, asked_s=window_s)
         except (AccessDenied, Unreachable, Throttled, Exhausted):
             # The next instance would fail too; the report shows what was read.
             raise
         except PlimsollError as error:
-            yield UnreadInstance(
-                identifier=shown(every[name], 63), reason=error.message, remedy=error.hint
-            )
+            yield UnreadInstance(identifier=shown(every[name], 63), reason=error.message, remedy=error.hint)
 
 
 def _search(client: Client, window_s: Window, identifier: str | None) -> _SubjectSeries:
@@ -184,9 +169,7 @@ def _search(client: Client, window_s: Window, identifier: str | None) -> _Subjec
         if cluster := info.labels.get("cluster_identifier"):
             asked.append(selectors.of_cluster(server, subject, cluster))
         of_class = [s for q in asked for s in read_samples(client, q, last_day, 10)]
-    return _SubjectSeries(
-        identifier=subject.identifier, region=subject.region, tracks=pairs, of_class=of_class
-    )
+    return _SubjectSeries(identifier=subject.identifier, region=subject.region, tracks=pairs, of_class=of_class)
 
 
 def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageError:
@@ -203,9 +186,7 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
         )
     what = ", ".join(f"{label}={shown(value)}" for label, value in named)
     what = what or f"instance '{shown(identifier)}'"
-    return UsageError(
-        f"{server.url} has no series with {what}", f"On this server, {'; '.join(texts)}."
-    )
+    return UsageError(f"{server.url} has no series with {what}", f"On this server, {'; '.join(texts)}.")
 
 
 def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str]:
@@ -220,9 +201,7 @@ def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str
     return texts
 
 
-def _snapshot(
-    server: PrometheusServer, found: _SubjectSeries, window_s: Window, warnings: list[str]
-) -> Snapshot:
+def _snapshot(server: PrometheusServer, found: _SubjectSeries, window_s: Window, warnings: list[str]) -> Snapshot:
     reading = Reading()
     annotations: tuple[Annotation, ...] = ()
     used: list[Used] = []
@@ -247,10 +226,7 @@ def _snapshot(
             )
         )
     snapshot = assemble(
-        reading,
-        identifier=found.identifier,
-        source=remarks.source_of(server.url, used),
-        has_units=True,
+        reading, identifier=found.identifier, source=remarks.source_of(server.url, used), has_units=True
     )
     have = [*snapshot.series, *(t.metric for t, _ in found.tracks if t.metric is not None)]
     missing = remarks.missing_on_server(have, snapshot.instance, [u.exporter for u in used])
@@ -286,11 +262,7 @@ def _read_rds(found: _SubjectSeries, reading: Reading, window_s: Window) -> list
 
 
 def _read_host(
-    server: PrometheusServer,
-    identifier: str,
-    counters: Sequence[Counted],
-    reading: Reading,
-    window_s: Window,
+    server: PrometheusServer, identifier: str, counters: Sequence[Counted], reading: Reading, window_s: Window
 ) -> list[Used]:
     if differing := node.differing_labels(counters):
         label, texts = next(iter(differing.items()))
@@ -329,9 +301,7 @@ def _read_host(
     return [Used(exporter=Exporter.NODE, names=names, devices=devices, disk_count=len(disks))]
 
 
-def _devices(
-    server: PrometheusServer, disks: Sequence[str], counters: Sequence[Counted]
-) -> tuple[str, ...]:
+def _devices(server: PrometheusServer, disks: Sequence[str], counters: Sequence[Counted]) -> tuple[str, ...]:
     named = selectors.devices_of(server)
     known = {s.device for s in counters if s.name.startswith("node_disk_")}
     for name in named:

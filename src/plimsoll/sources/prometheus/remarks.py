@@ -34,16 +34,13 @@ _BALANCES = (Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO)
 # Metrics that these two never request from CloudWatch, whatever their settings.
 _LACKS = {
     Exporter.QONTO: frozenset(
-        {*_BALANCES, Metric.VOLUME_BALANCE_RATIO, Metric.QUEUE_DEPTH}
-        | {Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S}
+        {*_BALANCES, Metric.VOLUME_BALANCE_RATIO, Metric.QUEUE_DEPTH} | {Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S}
     ),
     Exporter.PERCONA: frozenset(_BALANCES),
 }
 _SETTINGS = {
     Exporter.QONTO: "Set its collect-instance-metrics to true, and check its log.",
-    Exporter.YACE: (
-        "Add their names with period: 60 and statistics: [Average] to its job of type AWS/RDS."
-    ),
+    Exporter.YACE: ("Add their names with period: 60 and statistics: [Average] to its job of type AWS/RDS."),
     Exporter.CLOUDWATCH: (
         "Add their names as aws_metric_name with aws_namespace AWS/RDS, aws_dimensions "
         "[DBInstanceIdentifier] and aws_statistics [Average] to its configuration."
@@ -102,18 +99,11 @@ def note_of(used: Sequence[Used]) -> str:
         if one.names and one.exporter is Exporter.PERCONA:
             found.append(f"Its times were moved back {PERCONA_LAG_S // 60} min, its delay.")
         elif one.names and one.scraped_every_s is not None and one.exporter in _LATE:
-            found.append(
-                f"Their times are those of scrapes every {one.scraped_every_s} s, "
-                f"{_LATE[one.exporter]}."
-            )
+            found.append(f"Their times are those of scrapes every {one.scraped_every_s} s, {_LATE[one.exporter]}.")
         if one.names and one.fetched_every_s is not None:
-            found.append(
-                f"It fetches every {one.fetched_every_s} s; repeated values are counted once."
-            )
+            found.append(f"It fetches every {one.fetched_every_s} s; repeated values are counted once.")
         if one.devices:
-            found.append(
-                f"Disks used: {', '.join(one.devices)}, of {counted(one.disk_count, 'disk')}."
-            )
+            found.append(f"Disks used: {', '.join(one.devices)}, of {counted(one.disk_count, 'disk')}.")
         if one.passed_over:
             others = " and ".join(p.value for p in one.preferred)
             few, more = one.passed_over[:3], len(one.passed_over) - 3
@@ -147,9 +137,7 @@ def _metrics(metrics: Iterable[Metric]) -> str:
     return ", ".join(METRICS[m].cloudwatch or m.value for m in metrics)
 
 
-def missing_on_server(
-    found: Iterable[Metric], instance: Instance, exporters: Sequence[Exporter]
-) -> list[Gap]:
+def missing_on_server(found: Iterable[Metric], instance: Instance, exporters: Sequence[Exporter]) -> list[Gap]:
     """
     Return gaps for metrics that a diagnosis needs and the server lacks, with the setting that adds them.
 

@@ -8,14 +8,7 @@ instance. So a match on such a label is queried under every exporter's label.
 import re
 from collections.abc import Iterable, Sequence
 
-from plimsoll.sources.prometheus.exporters import (
-    FAMILIES,
-    IDENTITY,
-    IDENTITY_LABELS,
-    Exporter,
-    KnownSeries,
-    Subject,
-)
+from plimsoll.sources.prometheus.exporters import FAMILIES, IDENTITY, IDENTITY_LABELS, Exporter, KnownSeries, Subject
 from plimsoll.sources.prometheus.server import PrometheusServer
 
 DEVICE = "device"
@@ -44,11 +37,7 @@ def devices_of(server: PrometheusServer) -> tuple[str, ...]:
 
 def plain_matchers(server: PrometheusServer) -> list[str]:
     """Return matchers for every series: all matches that name neither the subject nor a disk."""
-    return [
-        equals(label, value)
-        for label, value in server.match
-        if label not in IDENTITY_LABELS and label != DEVICE
-    ]
+    return [equals(label, value) for label, value in server.match if label not in IDENTITY_LABELS and label != DEVICE]
 
 
 def discovery(server: PrometheusServer, identifier: str | None) -> list[str]:
@@ -112,9 +101,7 @@ def _part(track: KnownSeries) -> str:
 def of_class(server: PrometheusServer, subject: Subject, db_class: str) -> str:
     """Return the selector of Qonto's facts about an instance class, which name no instance."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
-    names = (
-        "rds_instance_(vcpu_average|memory_bytes|(baseline|max)_(iops_average|throughput_bytes))"
-    )
+    names = "rds_instance_(vcpu_average|memory_bytes|(baseline|max)_(iops_average|throughput_bytes))"
     return selector(names, [*plain_matchers(server), equals("instance_class", db_class), *region])
 
 
@@ -122,8 +109,7 @@ def of_cluster(server: PrometheusServer, subject: Subject, cluster: str) -> str:
     """Return the selector of the largest capacity of an Aurora Serverless cluster."""
     region = [] if subject.region is None else [equals("aws_region", subject.region)]
     return selector(
-        "rds_cluster_acu_max_average",
-        [*plain_matchers(server), equals("cluster_identifier", cluster), *region],
+        "rds_cluster_acu_max_average", [*plain_matchers(server), equals("cluster_identifier", cluster), *region]
     )
 
 

@@ -115,8 +115,7 @@ def _address(url: str) -> tuple[str, str | None, str | None]:
         raise UsageError("the target names no host", _EXAMPLE)
     if parts.query or parts.fragment:
         raise UsageError(
-            "the target has a query after its path",
-            "Give only the address; select series with --match LABEL=VALUE.",
+            "the target has a query after its path", "Give only the address; select series with --match LABEL=VALUE."
         )
     place = f"[{host}]" if ":" in host else host
     place += f":{port}" if port is not None else ""
@@ -131,8 +130,7 @@ def _match(text: str) -> tuple[str, str]:
     label = label.strip()
     if not equals or not _LABEL.match(label) or not value:
         raise UsageError(
-            f"--match '{shown(text)}' is not LABEL=VALUE",
-            "Write it as --match dbidentifier=orders-primary.",
+            f"--match '{shown(text)}' is not LABEL=VALUE", "Write it as --match dbidentifier=orders-primary."
         )
     return label, value
 

@@ -12,9 +12,7 @@ from plimsoll.errors import AccessDenied
 SERVICE = "aps"
 
 
-def signed(
-    method: str, url: str, body: bytes, headers: dict[str, str], region: str
-) -> dict[str, str]:
+def signed(method: str, url: str, body: bytes, headers: dict[str, str], region: str) -> dict[str, str]:
     """
     Return the headers with the signature added.
 

@@ -33,13 +33,11 @@ def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownS
     }
     if not meant:
         raise UsageError(
-            f"the server has no metrics of '{shown(identifier)}'",
-            f"It has metrics of {_listing(by_name)}.",
+            f"the server has no metrics of '{shown(identifier)}'", f"It has metrics of {_listing(by_name)}."
         )
     if len(meant) > 1:
         raise UsageError(
-            f"the server has metrics of {len(meant):,} instances",
-            f"Choose one with --match: {_listing(meant)}.",
+            f"the server has metrics of {len(meant):,} instances", f"Choose one with --match: {_listing(meant)}."
         )
     return _of_one_place(next(iter(meant.values())))
 

@@ -31,9 +31,7 @@ _ALWAYS_CLOUDWATCH = frozenset({Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S})
 MOST_STEPS = 10_000_000
 
 
-def assemble(
-    reading: Reading, *, identifier: str | None, source: str, has_units: bool = False
-) -> Snapshot:
+def assemble(reading: Reading, *, identifier: str | None, source: str, has_units: bool = False) -> Snapshot:
     """
     Return the snapshot of one instance.
 
@@ -57,10 +55,7 @@ def assemble(
         gaps.append(
             Gap(
                 metric="timestamp",
-                reason=(
-                    f"{counted(reading.bad_times, 'sample')} dropped: "
-                    "no readable time in 2000–2100, or no value"
-                ),
+                reason=(f"{counted(reading.bad_times, 'sample')} dropped: no readable time in 2000–2100, or no value"),
                 remedy="Write times as ISO 8601 or as epoch seconds.",
             )
         )
@@ -130,8 +125,7 @@ def _series(
     }
     enhanced = merged[Channel.ENHANCED_MONITORING]
     meeting = _Meeting.of(
-        [s for s, _ in merged[Channel.CLOUDWATCH].values() if s],
-        [s for s, _ in enhanced.values() if s],
+        [s for s, _ in merged[Channel.CLOUDWATCH].values() if s], [s for s, _ in enhanced.values() if s]
     )
     series: dict[Metric, Series] = {}
     gaps: list[Gap] = []
@@ -193,9 +187,7 @@ class _Meeting:
             ),
         )
 
-    def finer_inside(
-        self, enhanced: dict[Metric, tuple[Series | None, list[Gap]]]
-    ) -> dict[Metric, Series]:
+    def finer_inside(self, enhanced: dict[Metric, tuple[Series | None, list[Gap]]]) -> dict[Metric, Series]:
         """
         Return the finer series inside CloudWatch's window.
 
@@ -211,9 +203,7 @@ class _Meeting:
                 continue
             first, last = np.searchsorted(whole.time_s, self.part_s)
             if first < last:
-                found[metric] = replace(
-                    whole, time_s=whole.time_s[first:last], value=whole.value[first:last]
-                )
+                found[metric] = replace(whole, time_s=whole.time_s[first:last], value=whole.value[first:last])
         return found
 
 
@@ -231,10 +221,5 @@ def _empty(source: str, unknown: list[str], gaps: list[Gap]) -> DataError:
             "Name metrics as CloudWatch does, for example ReadThroughput and WriteIOPS.",
         )
     if gaps:
-        return DataError(
-            f"no usable sample in {source}; {gaps[0].metric}: {gaps[0].reason}", gaps[0].remedy
-        )
-    return DataError(
-        f"no sample in {source}",
-        "Check the instance, the metrics and the window that were exported.",
-    )
+        return DataError(f"no usable sample in {source}; {gaps[0].metric}: {gaps[0].reason}", gaps[0].remedy)
+    return DataError(f"no sample in {source}", "Check the instance, the metrics and the window that were exported.")

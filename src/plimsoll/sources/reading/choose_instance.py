@@ -35,32 +35,23 @@ def choose(measured: Iterable[str | None], described: list[Instance], wanted: st
             if name.lower() == wanted.lower():
                 return name
         if named and None not in measured_names:
-            raise UsageError(
-                f"no metric of instance '{shown(wanted)}' in the export", _listing(named)
-            )
+            raise UsageError(f"no metric of instance '{shown(wanted)}' in the export", _listing(named))
         for name in described_names:
             if name.lower() == wanted.lower():
                 return name
         if described_names:
-            raise UsageError(
-                f"instance '{shown(wanted)}' is not described in the export",
-                _listing(described_names),
-            )
+            raise UsageError(f"instance '{shown(wanted)}' is not described in the export", _listing(described_names))
         return wanted
     if len(named) > 1:
         raise UsageError(f"the export has {len(named):,} instances", _listing(named))
     if named:
         return named[0]
     if len(described_names) > 1:
-        raise UsageError(
-            f"the export describes {len(described_names):,} instances", _listing(described_names)
-        )
+        raise UsageError(f"the export describes {len(described_names):,} instances", _listing(described_names))
     return described_names[0] if described_names else UNNAMED
 
 
-def describe(
-    identifier: str, described: list[Instance], hints: list[Instance]
-) -> tuple[Instance, list[Gap]]:
+def describe(identifier: str, described: list[Instance], hints: list[Instance]) -> tuple[Instance, list[Gap]]:
     """Return all facts about the instance; `describe-db-instances` takes precedence over hints."""
     gaps: list[Gap] = []
     fitting = [i for i in described if i.identifier.lower() == identifier.lower()]

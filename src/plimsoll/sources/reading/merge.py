@@ -98,9 +98,7 @@ def _step_s(time_s: IntArray, declared: list[int]) -> int:
     return seen or DEFAULT_STEP_S
 
 
-def _of_one_statistic(
-    metric: Metric, parts: list[ResolvedSamples]
-) -> tuple[list[ResolvedSamples], list[Gap]]:
+def _of_one_statistic(metric: Metric, parts: list[ResolvedSamples]) -> tuple[list[ResolvedSamples], list[Gap]]:
     by_statistic: dict[Statistic, list[ResolvedSamples]] = {}
     for part in parts:
         by_statistic.setdefault(part.statistic, []).append(part)
@@ -137,9 +135,7 @@ def _means(sums: list[ResolvedSamples], counts: list[ResolvedSamples]) -> list[R
     """Return Sum ÷ SampleCount at the times that have both."""
     time_s, total, _ = _one_per_time(*_joined(sums))
     count_time_s, count, _ = _one_per_time(*_joined(counts))
-    both, at, count_at = np.intersect1d(
-        time_s, count_time_s, assume_unique=True, return_indices=True
-    )
+    both, at, count_at = np.intersect1d(time_s, count_time_s, assume_unique=True, return_indices=True)
     mean = mean_of(total[at], count[count_at])
     return [replace(sums[0], statistic=Statistic.AVERAGE, time_s=both, value=mean)]
 
@@ -164,9 +160,7 @@ def _plausible(metric: Metric, part: ResolvedSamples) -> ResolvedSamples:
 def _without_coarse_copies(parts: list[ResolvedSamples]) -> list[ResolvedSamples]:
     """Drop samples of a coarser period inside the time range of a finer part."""
     periods = [_period_s(p) for p in parts]
-    finest_first = sorted(
-        (p for p in zip(periods, range(len(parts)), strict=True) if p[0] is not None),
-    )
+    finest_first = sorted(p for p in zip(periods, range(len(parts)), strict=True) if p[0] is not None)
     if len({period for period, _ in finest_first}) < 2:
         return parts
     kept = list(parts)
@@ -201,9 +195,7 @@ def _one_per_time(time_s: IntArray, value: FloatArray) -> tuple[IntArray, FloatA
     order = np.argsort(time_s, kind="stable")
     time_s, value = time_s[order], value[order]
     is_last = np.append(time_s[1:] != time_s[:-1], True)
-    differs = (time_s[1:] == time_s[:-1]) & ~np.isclose(
-        value[1:], value[:-1], rtol=SAME, atol=0, equal_nan=True
-    )
+    differs = (time_s[1:] == time_s[:-1]) & ~np.isclose(value[1:], value[:-1], rtol=SAME, atol=0, equal_nan=True)
     conflicts = np.unique(time_s[1:][differs]).size
     return time_s[is_last], value[is_last], conflicts
 

@@ -49,23 +49,10 @@ def _plain(text: str) -> str:
 _KNOWN: dict[str, Metric] = {_plain(name): metric for name, metric in BY_CLOUDWATCH_NAME.items()}
 _OURS: dict[str, Metric] = {_plain(metric.value): metric for metric in Metric}
 # Names that are not CloudWatch's name in another spelling; prometheus-rds-exporter writes these.
-_KNOWN |= {
-    "cpuusage": Metric.CPU_RATIO,
-    "freestorage": Metric.FREE_STORAGE_BYTES,
-}
+_KNOWN |= {"cpuusage": Metric.CPU_RATIO, "freestorage": Metric.FREE_STORAGE_BYTES}
 
 _PREFIXES = ("awsrds", "amazonawscomawsrds", "rds")
-_STATISTIC_ENDS = (
-    "samplecount",
-    "sum",
-    "average",
-    "maximum",
-    "minimum",
-    "mean",
-    "avg",
-    "max",
-    "min",
-)
+_STATISTIC_ENDS = ("samplecount", "sum", "average", "maximum", "minimum", "mean", "avg", "max", "min")
 _UNIT_ENDS = ("percent", "bytespersecond", "persecond", "bytes", "seconds", "count")
 
 LOG_VOLUME = "metric of a log or additional volume, ignored"
@@ -223,16 +210,12 @@ def _whole(text: str) -> NamedMetric | None:
         if found is not None:
             return found
         if (trimmed := _PERCENTILE_END.sub("", rest)) != rest and (found := _known(trimmed)):
-            return NamedMetric(
-                metric=found.metric, ignored=found.ignored, statistic=Statistic.OTHER
-            )
+            return NamedMetric(metric=found.metric, ignored=found.ignored, statistic=Statistic.OTHER)
         for end in _STATISTIC_ENDS:
             if rest.endswith(end):
                 found = _known(rest.removesuffix(end))
                 if found is not None:
-                    return NamedMetric(
-                        metric=found.metric, ignored=found.ignored, statistic=statistic_of(end)
-                    )
+                    return NamedMetric(metric=found.metric, ignored=found.ignored, statistic=statistic_of(end))
     return None
 
 
@@ -270,11 +253,7 @@ def _among_parts(text: str) -> NamedMetric:
     at, named = found[0]
     if named.metric is not None and any(_VOLUME.match(part) for part in parts):
         return NamedMetric(ignored=LOG_VOLUME)
-    others = [
-        p
-        for index, p in enumerate(parts)
-        if index != at and p.lower() not in _NOISE and not _REGION.match(p)
-    ]
+    others = [p for index, p in enumerate(parts) if index != at and p.lower() not in _NOISE and not _REGION.match(p)]
     statistics = [s for p in others if (s := statistic_of(p)) is not None]
     names = [p for p in others if statistic_of(p) is None and _IDENTIFIER.match(p)]
     return NamedMetric(
@@ -282,7 +261,5 @@ def _among_parts(text: str) -> NamedMetric:
         is_ours=named.is_ours,
         ignored=named.ignored,
         statistic=named.statistic or (statistics[0] if statistics else None),
-        instance=names[0]
-        if len(names) == 1 and len(names) + len(statistics) == len(others)
-        else None,
+        instance=names[0] if len(names) == 1 and len(names) + len(statistics) == len(others) else None,
     )

@@ -41,9 +41,7 @@ DIRECTIONS = (
 )
 
 
-def in_their_units(
-    series: Mapping[Metric, Series], instance: Instance
-) -> tuple[dict[Metric, Series], list[Gap]]:
+def in_their_units(series: Mapping[Metric, Series], instance: Instance) -> tuple[dict[Metric, Series], list[Gap]]:
     """
     Return the series that are possible in their unit, and gaps for the others.
 
@@ -85,9 +83,7 @@ def _sizes(kept: dict[Metric, Series], of_bytes: Metric, of_ops: Metric) -> list
     ]
 
 
-def _latency(
-    kept: dict[Metric, Series], series: Mapping[Metric, Series], metric: Metric, of_ops: Metric
-) -> list[Gap]:
+def _latency(kept: dict[Metric, Series], series: Mapping[Metric, Series], metric: Metric, of_ops: Metric) -> list[Gap]:
     """Read a latency as milliseconds if it cannot be seconds, or drop it."""
     found = kept.get(metric)
     if found is None:
@@ -140,9 +136,7 @@ def _side_by_side(one: Series | None, other: Series | None) -> tuple[FloatArray,
         return np.zeros(0), np.zeros(0)
     if np.array_equal(one.time_s, other.time_s):
         return one.value, other.value
-    _, at, other_at = np.intersect1d(
-        one.time_s, other.time_s, assume_unique=True, return_indices=True
-    )
+    _, at, other_at = np.intersect1d(one.time_s, other.time_s, assume_unique=True, return_indices=True)
     return one.value[at], other.value[other_at]
 
 

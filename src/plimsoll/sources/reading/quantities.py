@@ -120,9 +120,7 @@ _COUNTED = frozenset({"ops/s", "requests", "count", "credits"})
 
 def is_unit(text: str) -> bool:
     """Return whether the text is a unit of any metric of ours."""
-    return text.strip().lower() not in _NONE and any(
-        factor_of(text, metric) is not None for metric in Metric
-    )
+    return text.strip().lower() not in _NONE and any(factor_of(text, metric) is not None for metric in Metric)
 
 
 def _look_up(table: dict[str, float], base: str) -> float | None:

@@ -68,9 +68,7 @@ def resolve(reading: Reading) -> Resolved:
     return resolved
 
 
-def metric_asked(
-    folder: Path, query_id: str | None, label: str | None, reading: Reading
-) -> Metric | None:
+def metric_asked(folder: Path, query_id: str | None, label: str | None, reading: Reading) -> Metric | None:
     """Return the metric that a result of `get-metric-data` is about, also when it has no sample."""
     query = _query(query_id, folder, reading)
     if query is not None:

@@ -50,9 +50,7 @@ CUT = Gap(
     remedy="Give the capture a count, so that it ends by itself.",
 )
 ROUNDED = Gap(
-    metric="rates",
-    reason="the capture has rounded numbers of three digits (-h, --human)",
-    remedy="Capture without -h.",
+    metric="rates", reason="the capture has rounded numbers of three digits (-h, --human)", remedy="Capture without -h."
 )
 
 
@@ -127,9 +125,7 @@ def choose_devices(moved_bytes: Mapping[str, float], asked: str | None, where: s
         named = dict.fromkeys(n for n in (part.strip() for part in asked.split(",")) if n)
         names = tuple(dict.fromkeys(name.removeprefix("/dev/") for name in named))
         if not names:
-            raise UsageError(
-                "no device was named", "Use --device auto, or a name, for example nvme1n1."
-            )
+            raise UsageError("no device was named", "Use --device auto, or a name, for example nvme1n1.")
         for name in names:
             if name not in moved_bytes:
                 raise UsageError(f"device '{shown(name)}' is not in {where}", _listing(moved_bytes))
@@ -172,9 +168,7 @@ def usual_length_s(lengths_s: Sequence[int]) -> int | None:
     return int(np.median(lengths)) if lengths.size else None
 
 
-def series_of(
-    columns: Mapping[Metric, FloatArray], start_s: Sequence[int], step_s: int
-) -> dict[Metric, Series]:
+def series_of(columns: Mapping[Metric, FloatArray], start_s: Sequence[int], step_s: int) -> dict[Metric, Series]:
     """
     Return the series of all columns that have a value.
 
@@ -241,11 +235,7 @@ def time_gaps(*, has_zone: bool, is_ambiguous: bool, remedy: str) -> list[Gap]:
     gaps = []
     if not has_zone:
         gaps.append(
-            Gap(
-                metric="time zone",
-                reason="the capture does not state it; its times are taken as UTC",
-                remedy=remedy,
-            )
+            Gap(metric="time zone", reason="the capture does not state it; its times are taken as UTC", remedy=remedy)
         )
     if is_ambiguous:
         gaps.append(

@@ -84,9 +84,7 @@ def _has_extended_columns(words: list[str]) -> bool:
     return is_head and {"r/s", "w/s"} <= set(words)
 
 
-def parse_iostat(
-    data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
-) -> Snapshot:
+def parse_iostat(data: bytes, *, where: str, device: str | None = None, step_s: int | None = None) -> Snapshot:
     """
     Return the snapshot of a capture.
 
@@ -102,19 +100,13 @@ def parse_iostat(
         DataError: not a capture, without -x, or with times for some reports only.
         UsageError: a device is not in it, or a step was given for a capture with times.
     """
-    if data.lstrip().startswith(b"{"):
-        capture = reports_of_json(data, where)
-    else:
-        capture = reports_of_text(data)
+    capture = reports_of_json(data, where) if data.lstrip().startswith(b"{") else reports_of_text(data)
     reports = [report for report in capture.reports if report.disks]
     _refuse(reports, where)
     is_timed = any(report.stamp is not None for report in reports)
     if is_timed and step_s is not None:
         raise UsageError(f"the reports of {where} have times", "Leave out --every.")
-    if is_timed:
-        moments = _moments(reports, where)
-    else:
-        moments = _in_a_row(len(reports), capture, step_s or ASSUMED_STEP_S)
+    moments = _moments(reports, where) if is_timed else _in_a_row(len(reports), capture, step_s or ASSUMED_STEP_S)
     usual_s = usual_length_s(np.diff(np.array(moments.time_s, dtype=np.int64)).tolist())
     samples = _samples(reports, moments, usual_s) if usual_s is not None else []
     if usual_s is None or not samples:
@@ -144,9 +136,7 @@ def _refuse(reports: list[IostatReport], where: str) -> None:
     if not reports:
         raise DataError(f"{where} has no device report of iostat", HOW)
     if not any("r/s" in row for report in reports for row in report.disks.values()):
-        raise DataError(
-            f"{where} was captured without -x, so it does not separate reads and writes", HOW
-        )
+        raise DataError(f"{where} was captured without -x, so it does not separate reads and writes", HOW)
 
 
 def _moments(reports: list[IostatReport], where: str) -> Moments:
@@ -168,9 +158,7 @@ def _in_a_row(count: int, capture: IostatCapture, step_s: int) -> Moments:
     return Moments(time_s=time_s, has_zone=True, is_ambiguous=is_ambiguous)
 
 
-def _samples(
-    reports: list[IostatReport], moments: Moments, step_s: int
-) -> list[tuple[int, IostatReport]]:
+def _samples(reports: list[IostatReport], moments: Moments, step_s: int) -> list[tuple[int, IostatReport]]:
     """Return the reports that cover one step, each with the start of its step."""
     samples: list[tuple[int, IostatReport]] = []
     last_s: int | None = None
@@ -239,12 +227,9 @@ def _disk_values(rows: Sequence[Row | None]) -> tuple[float, ...]:
     )
 
 
-def _series(
-    samples: list[tuple[int, IostatReport]], names: tuple[str, ...], step_s: int
-) -> dict[Metric, Series]:
+def _series(samples: list[tuple[int, IostatReport]], names: tuple[str, ...], step_s: int) -> dict[Metric, Series]:
     table = np.array(
-        [_disk_values([report.disks.get(name) for name in names]) for _, report in samples],
-        dtype=np.float64,
+        [_disk_values([report.disks.get(name) for name in names]) for _, report in samples], dtype=np.float64
     )
     columns = {metric: table[:, at] for at, metric in enumerate(_DISK_METRICS)}
     columns[Metric.CPU_RATIO] = np.array(
@@ -255,9 +240,7 @@ def _series(
 
 def _time_gaps(moments: Moments, *, is_timed: bool, is_assumed: bool) -> list[Gap]:
     gaps = time_gaps(
-        has_zone=moments.has_zone,
-        is_ambiguous=moments.is_ambiguous,
-        remedy="Capture with S_TIME_FORMAT=ISO.",
+        has_zone=moments.has_zone, is_ambiguous=moments.is_ambiguous, remedy="Capture with S_TIME_FORMAT=ISO."
     )
     if not is_timed:
         gaps.append(
@@ -294,9 +277,7 @@ def _gaps(capture: IostatCapture, samples: int, series: dict[Metric, Series]) ->
     if Metric.CPU_RATIO not in series:
         gaps.append(
             Gap(
-                metric=Metric.CPU_RATIO.value,
-                reason="the capture has no processor times",
-                remedy="Capture without -d.",
+                metric=Metric.CPU_RATIO.value, reason="the capture has no processor times", remedy="Capture without -d."
             )
         )
     return gaps

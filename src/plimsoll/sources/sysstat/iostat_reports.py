@@ -198,9 +198,7 @@ def moments_of(stamps: list[str], where: str) -> Moments:
 
 
 def _epoch(groups: tuple[Any, ...], order: str) -> int:
-    moment_s = midnight_s((groups[0], groups[1], groups[2], groups[3]), order) + second_of_day(
-        *groups[4:8]
-    )
+    moment_s = midnight_s((groups[0], groups[1], groups[2], groups[3]), order) + second_of_day(*groups[4:8])
     east = _offset(groups[8]) or timedelta()
     return moment_s - int(east.total_seconds())
 

@@ -14,9 +14,7 @@ from plimsoll.errors import DataError
 from plimsoll.sources.files.json_text import documents
 
 _STATISTICS = re.compile(r'"statistics"\s*:\s*\[')
-_NAMED = re.compile(
-    r'"(nodename|number-of-cpus|file-date|date|timezone)"\s*:\s*("[^"\\]*"|\d{1,9})'
-)
+_NAMED = re.compile(r'"(nodename|number-of-cpus|file-date|date|timezone)"\s*:\s*("[^"\\]*"|\d{1,9})')
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,9 +83,7 @@ def _salvaged(data: bytes, skip: int) -> list[JsonHost]:
     for index, start in enumerate(starts):
         before = text[starts[index - 1].end() if index else 0 : start.start()]
         # The nearest facts before the statistics are those of this host.
-        facts = {
-            name: json.loads(value, strict=False) for name, value in _NAMED.findall(before[-4096:])
-        }
+        facts = {name: json.loads(value, strict=False) for name, value in _NAMED.findall(before[-4096:])}
         found.append(JsonHost(facts=facts, entries=_entries(text, start.end())))
     return found
 

@@ -130,10 +130,7 @@ def cpu_level(row: Mapping[str, float]) -> dict[Metric, float]:
 def memory_level(row: Mapping[str, float]) -> dict[Metric, float]:
     """Convert a row of `sar -r` or `sar -S`; `avail` needs sysstat 11.7, `swpused` needs -S."""
     return _known(
-        {
-            Metric.FREEABLE_MEMORY_BYTES: row.get("avail", nan) * _KB,
-            Metric.SWAP_BYTES: row.get("swpused", nan) * _KB,
-        }
+        {Metric.FREEABLE_MEMORY_BYTES: row.get("avail", nan) * _KB, Metric.SWAP_BYTES: row.get("swpused", nan) * _KB}
     )
 
 

@@ -22,9 +22,7 @@ def is_host_capture(data: bytes) -> bool:
     return head.startswith(tuple(_PACKED)) or _reader_of(head) is not None
 
 
-def parse_capture(
-    data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
-) -> Snapshot:
+def parse_capture(data: bytes, *, where: str, device: str | None = None, step_s: int | None = None) -> Snapshot:
     """
     Return the snapshot of a capture.
 
@@ -45,10 +43,7 @@ def parse_capture(
     if read is None:
         for magic, program in _PACKED.items():
             if head.startswith(magic):
-                raise DataError(
-                    f"{where} is compressed",
-                    f"Decompress it: '{program} FILE | plimsoll diagnose -'.",
-                )
+                raise DataError(f"{where} is compressed", f"Decompress it: '{program} FILE | plimsoll diagnose -'.")
         raise DataError(
             f"{where} is not a capture of iostat, sar or sadf",
             "For exports and snapshots use 'plimsoll record TARGET' or 'plimsoll diagnose TARGET'.",

@@ -22,9 +22,7 @@ from plimsoll.sources.values.shown import shown
 ACTIVITIES = ("-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV")
 """Activities to read: disks, their totals, processors, memory, swap, load, network."""
 
-_HOW = (
-    f"Run 'sadf -j FILE -- {' '.join(ACTIVITIES)}' on the host that wrote it, and give its output."
-)
+_HOW = f"Run 'sadf -j FILE -- {' '.join(ACTIVITIES)}' on the host that wrote it, and give its output."
 # The first four bytes of a binary file, and the formats that current sadf reads or converts (sa.h).
 _MAGIC = 0xD596
 _FORMATS = range(0x2100, 0x2200)
@@ -67,15 +65,10 @@ def json_of_file(data: bytes, where: str) -> tuple[bytes, Gap | None]:
                 options = ("-j", str(file), "--", *ACTIVITIES)
                 status, answer, complaint = _run(program, *options, where=where)
         if status != 0 or not answer.lstrip().startswith(b"{"):
-            raise DataError(
-                f"sadf cannot read {where}: {_complaint_of(complaint) or f'it ended with {status}'}",
-                _HOW,
-            )
+            raise DataError(f"sadf cannot read {where}: {_complaint_of(complaint) or f'it ended with {status}'}", _HOW)
     if not _complaint_of(complaint):
         return answer, None
-    return answer, Gap(
-        metric="sysstat file", reason=f"sadf reported: {_complaint_of(complaint)}", remedy=_HOW
-    )
+    return answer, Gap(metric="sysstat file", reason=f"sadf reported: {_complaint_of(complaint)}", remedy=_HOW)
 
 
 def name_gap(host: str | None) -> Gap | None:

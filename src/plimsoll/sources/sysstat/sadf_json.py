@@ -83,9 +83,7 @@ def _moment(entry: Mapping[str, Any], end_s: int, length_s: float) -> Moment:
     io = entry.get("io")
     if isinstance(io, dict):
         # Reads and writes are one level deeper, each in an object of its own.
-        flat = {
-            k: v for part in (io, *io.values()) if isinstance(part, dict) for k, v in part.items()
-        }
+        flat = {k: v for part in (io, *io.values()) if isinstance(part, dict) for k, v in part.items()}
         moment.io = io_line(_numbers(flat))
     moment.levels |= memory_level(_numbers(entry.get("memory")))
     moment.levels |= load_level(_numbers(entry.get("queue")))

@@ -82,9 +82,7 @@ class _Split:
     """Whether the wait includes that of discards."""
 
 
-def parse_sar(
-    data: bytes, *, where: str, device: str | None = None, step_s: int | None = None
-) -> Snapshot:
+def parse_sar(data: bytes, *, where: str, device: str | None = None, step_s: int | None = None) -> Snapshot:
     """
     Return the snapshot of output of sar or sadf.
 
@@ -158,8 +156,7 @@ def snapshot_of(capture: SarCapture, where: str, device: str | None = None) -> S
             *_level_gaps(columns),
         ),
         annotations=tuple(
-            Annotation(time_s=moment_s, text="Linux booted", kind=EventKind.RESTART)
-            for moment_s in capture.restarts_s
+            Annotation(time_s=moment_s, text="Linux booted", kind=EventKind.RESTART) for moment_s in capture.restarts_s
         ),
     )
 
@@ -175,8 +172,7 @@ def _moved(moments: list[Moment]) -> dict[str, float]:
 
 def _added_up(moments: list[Moment], names: tuple[str, ...]) -> _Disks:
     table = np.array(
-        [[moment.disks.get(name, ABSENT) for name in names] for moment in moments],
-        dtype=np.float64,
+        [[moment.disks.get(name, ABSENT) for name in names] for moment in moments], dtype=np.float64
     )  # shape (moments, devices, 6)
     ops, wait_s = table[:, :, 0], table[:, :, 4]
     total = table.sum(axis=1)
@@ -239,9 +235,7 @@ def _columns(disks: _Disks, split: _Split, moments: list[Moment]) -> dict[Metric
         Metric.QUEUE_DEPTH: disks.queue_depth,
     }
     for metric in _LEVELS:
-        columns[metric] = np.array(
-            [moment.levels.get(metric, nan) for moment in moments], dtype=np.float64
-        )
+        columns[metric] = np.array([moment.levels.get(metric, nan) for moment in moments], dtype=np.float64)
     return columns
 
 
@@ -280,8 +274,7 @@ def _split_gaps(split: _Split, disks: _Disks) -> list[Gap]:
                 metric="read_ops_per_s, write_ops_per_s",
                 reason=f"sar counts reads and writes of a device together; in {divided} of "
                 f"{counted(steps, 'step')} their sum was divided in proportion to bytes",
-                remedy="Capture with 'iostat -x -t', or add 'sar -b' where one disk does all the "
-                "work.",
+                remedy="Capture with 'iostat -x -t', or add 'sar -b' where one disk does all the work.",
             )
         )
     if hidden:
@@ -289,8 +282,7 @@ def _split_gaps(split: _Split, disks: _Disks) -> list[Gap]:
             Gap(
                 metric="read_ops_per_s, write_ops_per_s",
                 reason=f"in {hidden} of {counted(steps, 'step')} they include discards",
-                remedy="Capture with 'iostat -x -t', or add 'sar -b' where one disk does all the "
-                "work.",
+                remedy="Capture with 'iostat -x -t', or add 'sar -b' where one disk does all the work.",
             )
         )
     gaps.append(

@@ -32,9 +32,7 @@ _UNNAMED = Gap(
 )
 
 
-def read_all(
-    path: Path, *, instance_file: Path | None = None
-) -> Iterator[Snapshot | UnreadInstance]:
+def read_all(path: Path, *, instance_file: Path | None = None) -> Iterator[Snapshot | UnreadInstance]:
     """
     Yield the instances that a folder or file holds, recorded snapshots first, then exports by name.
 
@@ -75,9 +73,7 @@ def read_all(
         raise DataError(f"'{shown(path, 200)}' contains no file of metrics", FORMATS)
 
 
-def _added(
-    file: Path, path: Path, reading: Reading, failures: list[PlimsollError]
-) -> Snapshot | UnreadInstance | None:
+def _added(file: Path, path: Path, reading: Reading, failures: list[PlimsollError]) -> Snapshot | UnreadInstance | None:
     """Return the snapshot of a recorded file; anything else is added to the reading."""
     is_snapshot = False
     try:
@@ -95,9 +91,7 @@ def _added(
     return None
 
 
-def _exported(
-    path: Path, reading: Reading, recorded: set[str]
-) -> Iterator[Snapshot | UnreadInstance]:
+def _exported(path: Path, reading: Reading, recorded: set[str]) -> Iterator[Snapshot | UnreadInstance]:
     """Yield a snapshot for each named instance, then the described instances without samples."""
     source = f"export {'folder' if path.is_dir() else 'file'} {shown(path, 200)}"
     blocks, nobodys = _by_instance(reading)
@@ -110,9 +104,7 @@ def _exported(
             try:
                 yield assemble(mine, identifier=name, source=source)
             except DataError as error:
-                yield UnreadInstance(
-                    identifier=shown(name, 63), reason=error.message, remedy=error.hint
-                )
+                yield UnreadInstance(identifier=shown(name, 63), reason=error.message, remedy=error.hint)
     named = {name.lower() for name in blocks} | recorded
     for identifier in sorted({i.identifier for i in reading.described}):
         if named and identifier.lower() not in named:

@@ -10,21 +10,10 @@ from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.sources.export.read import (
-    read_export,
-    read_instance_file,
-    read_large_table,
-    read_loaded,
-)
+from plimsoll.sources.export.read import read_export, read_instance_file, read_large_table, read_loaded
 from plimsoll.sources.files.bytes import load
 from plimsoll.sources.files.folder import data_files
-from plimsoll.sources.files.standard_input import (
-    INTERRUPTED,
-    NAME,
-    STANDARD_INPUT,
-    InputProgress,
-    load_standard_input,
-)
+from plimsoll.sources.files.standard_input import INTERRUPTED, NAME, STANDARD_INPUT, InputProgress, load_standard_input
 from plimsoll.sources.reading.choose_instance import UNNAMED, choose, describe
 from plimsoll.sources.sysstat.recognise import is_host_capture, parse_capture
 from plimsoll.sources.targets import snapshot_file
@@ -67,9 +56,7 @@ def read(
         # A folder with a single file is that file, be it a snapshot.
         single = read(files[0], instance_file=instance_file, identifier=identifier)
         return replace(single, gaps=(*single.gaps, *unlisted))
-    found = read_large_table(
-        path, instance_file=instance_file, identifier=identifier, is_other=is_host_capture
-    )
+    found = read_large_table(path, instance_file=instance_file, identifier=identifier, is_other=is_host_capture)
     if found is not None:
         return found
     return _read_bytes(load(path), path, instance_file, identifier)
@@ -97,9 +84,7 @@ def read_capture(path: Path, *, device: str | None = None, step_s: int | None = 
     return replace(snapshot, gaps=(*snapshot.gaps, *((INTERRUPTED,) if was_interrupted else ())))
 
 
-def with_description(
-    snapshot: Snapshot, instance_file: Path | None, identifier: str | None
-) -> Snapshot:
+def with_description(snapshot: Snapshot, instance_file: Path | None, identifier: str | None) -> Snapshot:
     """
     Return what a server keeps of an instance, with what a `describe-db-instances` answer says was bought.
 
@@ -119,9 +104,7 @@ def _where(path: Path) -> str:
     return NAME if path == Path(NAME) else f"'{shown(path.name, 100)}'"
 
 
-def _read_bytes(
-    data: bytes, path: Path, instance_file: Path | None, identifier: str | None
-) -> Snapshot:
+def _read_bytes(data: bytes, path: Path, instance_file: Path | None, identifier: str | None) -> Snapshot:
     if is_host_capture(data):
         snapshot = parse_capture(data, where=_where(path))
         if instance_file is None:
@@ -132,10 +115,7 @@ def _read_bytes(
     if _MARK not in data:
         return read_loaded(data, path, instance_file=instance_file, identifier=identifier)
     snapshot = snapshot_file.decode(data, path)
-    if identifier is not None and snapshot.instance.identifier.lower() not in (
-        identifier.lower(),
-        UNNAMED,
-    ):
+    if identifier is not None and snapshot.instance.identifier.lower() not in (identifier.lower(), UNNAMED):
         raise UsageError(
             f"snapshot '{shown(path.name, 100)}' is of '{shown(snapshot.instance.identifier)}', "
             f"not of '{shown(identifier)}'",
@@ -146,9 +126,7 @@ def _read_bytes(
     return _described(snapshot, snapshot.instance.identifier, instance_file, identifier)
 
 
-def _described(
-    snapshot: Snapshot, name: str | None, instance_file: Path, identifier: str | None
-) -> Snapshot:
+def _described(snapshot: Snapshot, name: str | None, instance_file: Path, identifier: str | None) -> Snapshot:
     given = read_instance_file(instance_file)
     chosen = choose([name], given.described, identifier)
     instance, gaps = describe(chosen, given.described, [snapshot.instance])

@@ -33,10 +33,7 @@ def decode(data: bytes, path: Path) -> Snapshot:
         impossible = (series.value < 0) | (series.value > MOST_OF_ANYTHING)
         late = (series.time_s < 0) | (series.time_s >= LATEST_S)
         if impossible.any() or late.any() or series.step_s > LONGEST_STEP_S:
-            raise DataError(
-                f"{name} contains impossible values or times in series '{series.metric.value}'",
-                _HINT,
-            )
+            raise DataError(f"{name} contains impossible values or times in series '{series.metric.value}'", _HINT)
     if longest_window_steps(snapshot.series.values()) > MOST_STEPS:
         raise DataError(f"the times in {name} are too far apart to be one window", _HINT)
     return snapshot

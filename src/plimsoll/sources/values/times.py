@@ -127,14 +127,12 @@ def _from_iso(texts: list[str]) -> tuple[IntArray, BoolArray]:
     wide = np.array(texts, dtype="S")
     characters = wide.view(np.uint8).reshape(len(texts), wide.itemsize)
     digit = characters.astype(np.int64) - ord("0")
-    readable: BoolArray = np.all(
-        (digit[:, _DIGITS] >= 0) & (digit[:, _DIGITS] <= 9), axis=1
-    ) & np.all(characters[:, (13, 16)] == ord(":"), axis=1)
+    readable: BoolArray = np.all((digit[:, _DIGITS] >= 0) & (digit[:, _DIGITS] <= 9), axis=1) & np.all(
+        characters[:, (13, 16)] == ord(":"), axis=1
+    )
 
     year = digit[:, 0:4] @ np.array([1000, 100, 10, 1])
-    month, day, hour, minute, second = (
-        digit[:, at] * 10 + digit[:, at + 1] for at in (5, 8, 11, 14, 17)
-    )
+    month, day, hour, minute, second = (digit[:, at] * 10 + digit[:, at + 1] for at in (5, 8, 11, 14, 17))
     readable &= (month >= 1) & (month <= 12) & (day >= 1) & (hour < 24) & (minute < 60)
     # 60 is a leap second; 29 February of a common year is left to the slow road, which refuses it.
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))

@@ -1,13 +1,6 @@
 """Amounts of any unit of a ceiling, as people read them."""
 
-from plimsoll.units import (
-    format_bytes,
-    format_bytes_per_s,
-    format_duration,
-    format_ops_per_s,
-    format_ratio,
-    number,
-)
+from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, number
 
 
 def format_amount(value: float, unit: str) -> str:

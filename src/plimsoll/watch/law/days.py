@@ -28,12 +28,7 @@ class DaySummary(Struct, frozen=True, kw_only=True):
 
 
 def summarise(
-    family: Family,
-    time_s: IntArray,
-    ratio: FloatArray,
-    *,
-    step_s: int,
-    window_s: tuple[int, int],
+    family: Family, time_s: IntArray, ratio: FloatArray, *, step_s: int, window_s: tuple[int, int]
 ) -> list[DaySummary]:
     """
     Return what a stretch of samples adds to the days that it covers.

@@ -28,13 +28,7 @@ class WatchedInstance(Struct, frozen=True, kw_only=True, order=True):
 
     def subject(self, rule: str, ceiling: str = "") -> AlertSubject:
         """Return the subject of a rule for one ceiling of this instance."""
-        return AlertSubject(
-            account=self.account,
-            region=self.region,
-            instance=self.name,
-            rule=rule,
-            ceiling=ceiling,
-        )
+        return AlertSubject(account=self.account, region=self.region, instance=self.name, rule=rule, ceiling=ceiling)
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
@@ -73,9 +67,7 @@ def evaluate(
         timing = timing_of(rule, tables.of(rule))
         for condition in (*conditions, *_absent(rule, conditions, before, at_s)):
             subject = instance.subject(rule, condition.ceiling)
-            standing, transition = step(
-                before.get(subject) or Standing(subject=subject), condition, timing
-            )
+            standing, transition = step(before.get(subject) or Standing(subject=subject), condition, timing)
             if transition is not None:
                 transitions.append(transition)
                 was_announced = before.get(subject, standing).is_announced
@@ -84,9 +76,7 @@ def evaluate(
                     is_open = transition.state is not WatchState.OK
                     standing = replace(standing, is_announced=is_open)
             standings.append(standing)
-    return Evaluation(
-        standings=tuple(standings), transitions=tuple(transitions), announced=tuple(announced)
-    )
+    return Evaluation(standings=tuple(standings), transitions=tuple(transitions), announced=tuple(announced))
 
 
 def departed(remembered: Iterable[Standing], condition: Condition) -> Evaluation:
@@ -115,10 +105,7 @@ def _is_worth_a_message(transition: Transition, tables: RuleTables) -> bool:
 
 
 def _absent(
-    rule: str,
-    conditions: tuple[Condition, ...],
-    before: Mapping[AlertSubject, Standing],
-    at_s: int,
+    rule: str, conditions: tuple[Condition, ...], before: Mapping[AlertSubject, Standing], at_s: int
 ) -> list[Condition]:
     """
     Return conditions for ceilings that have an open alert and are no longer found, for example a legacy limit.
@@ -130,12 +117,7 @@ def _absent(
     missing = [s for s in missing if s.subject.ceiling not in shown]
     is_known = all(condition.is_known for condition in conditions)
     return [
-        Condition(
-            ceiling=standing.subject.ceiling,
-            at_s=at_s,
-            is_known=is_known,
-            text="shows nothing more",
-        )
+        Condition(ceiling=standing.subject.ceiling, at_s=at_s, is_known=is_known, text="shows nothing more")
         for standing in missing
         if standing.state is not WatchState.OK or standing.bound.since_s or standing.nearing.since_s
     ]

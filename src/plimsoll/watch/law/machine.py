@@ -81,9 +81,7 @@ class Transition(Struct, frozen=True, kw_only=True):
     condition: Condition
 
 
-def step(
-    standing: Standing, condition: Condition, timing: Timing
-) -> tuple[Standing, Transition | None]:
+def step(standing: Standing, condition: Condition, timing: Timing) -> tuple[Standing, Transition | None]:
     """
     Return what is remembered after a condition, and the transition that follows from it, if any.
 
@@ -186,8 +184,6 @@ def _changed(
         condition=condition,
     )
     if state is WatchState.OK:
-        over = replace(
-            standing, state=state, since_s=0, number=0, closed_s=condition.at_s, is_announced=False
-        )
+        over = replace(standing, state=state, since_s=0, number=0, closed_s=condition.at_s, is_announced=False)
         return over, transition
     return replace(standing, state=state, since_s=since_s, number=number), transition

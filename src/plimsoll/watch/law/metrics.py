@@ -26,12 +26,7 @@ IDENTITY = ("aws_account_id", "aws_region", "dbidentifier")
 _CEILING = (*IDENTITY, "ceiling")
 _FACTS = ("instance_class", "storage_type", "engine", "simulated")
 # Endings of names by unit. A ratio of its own maximum is `used_ratio` already.
-_UNITS = {
-    "bytes/s": "bytes_per_second",
-    "ops/s": "operations_per_second",
-    "bytes": "bytes",
-    "count": "connections",
-}
+_UNITS = {"bytes/s": "bytes_per_second", "ops/s": "operations_per_second", "bytes": "bytes", "count": "connections"}
 _STATES = (WatchState.OK, WatchState.NEARING, WatchState.BOUND, WatchState.UNKNOWN)
 
 _SECRETS = re.compile(r"(?<=//)[^/?#]*@|[?#].*")
@@ -110,20 +105,11 @@ INFO = ExposedMetric(
     meaning="What the instance is, for joins; always 1",
 )
 BUILD = ExposedMetric(
-    name=f"{PREFIX}build_info",
-    kind="info",
-    labels=("version",),
-    meaning="Version of the program; always 1",
+    name=f"{PREFIX}build_info", kind="info", labels=("version",), meaning="Version of the program; always 1"
 )
-VERDICT = _gauge(
-    "instance_verdict", (*IDENTITY, "verdict"), "1 for the verdict of the last window, else 0"
-)
-DATA_TIME = _gauge(
-    "instance_data_timestamp_seconds", IDENTITY, "End of the newest complete minute that was read"
-)
-DATA_AGE = _gauge(
-    "instance_data_age_seconds", IDENTITY, "Age of the newest complete minute that was read"
-)
+VERDICT = _gauge("instance_verdict", (*IDENTITY, "verdict"), "1 for the verdict of the last window, else 0")
+DATA_TIME = _gauge("instance_data_timestamp_seconds", IDENTITY, "End of the newest complete minute that was read")
+DATA_AGE = _gauge("instance_data_age_seconds", IDENTITY, "Age of the newest complete minute that was read")
 STALE = _gauge(
     "instance_stale",
     IDENTITY,
@@ -139,27 +125,16 @@ CEILINGS = {
     unit: _gauge(f"ceiling_{name}", (*_CEILING, "phase"), "What the ceiling allows, by phase")
     for unit, name in _UNITS.items()
 }
-SERVED = {
-    unit: _gauge(f"served_{name}", _CEILING, "What is used of the ceiling now")
-    for unit, name in _UNITS.items()
-}
+SERVED = {unit: _gauge(f"served_{name}", _CEILING, "What is used of the ceiling now") for unit, name in _UNITS.items()}
 HEADROOM = {
-    unit: _gauge(
-        f"headroom_{name}", _CEILING, "What is free below the baseline or fixed ceiling; 0 above it"
-    )
+    unit: _gauge(f"headroom_{name}", _CEILING, "What is free below the baseline or fixed ceiling; 0 above it")
     for unit, name in _UNITS.items()
 }
 USED = _gauge(
-    "ceiling_used_ratio",
-    _CEILING,
-    "What is used of the baseline or fixed ceiling; above 1 while credits are spent",
+    "ceiling_used_ratio", _CEILING, "What is used of the baseline or fixed ceiling; above 1 while credits are spent"
 )
 BALANCE = _gauge("balance_ratio", _CEILING, "Credits that are left")
-EMPTY = _gauge(
-    "time_to_empty_seconds",
-    _CEILING,
-    "Time until credits are spent or space is full, at the present rate",
-)
+EMPTY = _gauge("time_to_empty_seconds", _CEILING, "Time until credits are spent or space is full, at the present rate")
 STATE = _gauge(
     "ceiling_state",
     (*_CEILING, "state"),
@@ -167,48 +142,26 @@ STATE = _gauge(
 )
 ALERT = _gauge("alert", (*IDENTITY, "rule", "ceiling", "state"), "1 while an alert is open")
 ALERT_TIME = _gauge(
-    "alert_start_timestamp_seconds",
-    (*IDENTITY, "rule", "ceiling"),
-    "Time at which an open alert began",
+    "alert_start_timestamp_seconds", (*IDENTITY, "rule", "ceiling"), "Time at which an open alert began"
 )
 OWNER = _gauge("watch_lease_owner", (), "1 if this process has the lease and reads, 0 for a spare")
 ROUND_TIME = _gauge("watch_last_round_timestamp_seconds", (), "End of the last turn of the loop")
 INSTANCES = _gauge("watch_instances", (), "Instances that are watched")
-MONTH = _gauge(
-    "watch_month_cost_dollars", (), "Cost of the metrics requested in this calendar month (UTC)"
-)
+MONTH = _gauge("watch_month_cost_dollars", (), "Cost of the metrics requested in this calendar month (UTC)")
 BUDGET = _gauge("watch_month_budget_dollars", (), "Budget of a calendar month")
 PLANNED = _gauge("watch_planned_cost_dollars", (), "Cost of 30 days at the present intervals")
 OUTBOX = _gauge("watch_outbox_messages", ("receiver",), "Messages that are queued and not sent")
 ROUNDS = _counter("watch_rounds_total", "", "Turns of the loop, also as a spare")
 POLLS = _counter("watch_polls_total", "target", "Readings of a target")
-POLL_ERRORS = _counter(
-    "watch_poll_errors_total", "target", "Targets and instances that could not be read"
-)
-REQUESTED = _counter(
-    "watch_metrics_requested_total", "target", "Metrics requested, which CloudWatch bills"
-)
+POLL_ERRORS = _counter("watch_poll_errors_total", "target", "Targets and instances that could not be read")
+REQUESTED = _counter("watch_metrics_requested_total", "target", "Metrics requested, which CloudWatch bills")
 INSPECTIONS = _counter("watch_inspections_total", "dbidentifier", "Inspections of a database")
-INSPECTION_ERRORS = _counter(
-    "watch_inspection_errors_total", "dbidentifier", "Inspections that brought nothing"
-)
+INSPECTION_ERRORS = _counter("watch_inspection_errors_total", "dbidentifier", "Inspections that brought nothing")
 LEDGER_ERRORS = _counter("watch_ledger_errors_total", "", "Turns that the ledger refused")
 SENT = _counter("watch_messages_sent_total", "receiver", "Messages sent")
-FAILED = _counter(
-    "watch_messages_failed_total", "receiver", "Attempts to send a message that failed"
-)
+FAILED = _counter("watch_messages_failed_total", "receiver", "Attempts to send a message that failed")
 
-COUNTERS = (
-    ROUNDS,
-    POLLS,
-    POLL_ERRORS,
-    REQUESTED,
-    INSPECTIONS,
-    INSPECTION_ERRORS,
-    LEDGER_ERRORS,
-    SENT,
-    FAILED,
-)
+COUNTERS = (ROUNDS, POLLS, POLL_ERRORS, REQUESTED, INSPECTIONS, INSPECTION_ERRORS, LEDGER_ERRORS, SENT, FAILED)
 METRIC_TABLE: tuple[ExposedMetric, ...] = (
     INFO,
     VERDICT,
@@ -265,9 +218,7 @@ def samples_of(
     return tuple({(sample.name, sample.labels): sample for sample in found}.values())
 
 
-def _one(
-    metric: ExposedMetric, value: float | None, labels: tuple[str, ...] = ()
-) -> Iterator[MetricSample]:
+def _one(metric: ExposedMetric, value: float | None, labels: tuple[str, ...] = ()) -> Iterator[MetricSample]:
     """Yield a sample, or none where the value is unknown."""
     assert len(labels) == len(metric.labels), metric.name
     if value is not None:
@@ -292,9 +243,7 @@ def _of_owner(owner: OwnerStatus) -> Iterator[MetricSample]:
         yield from _one(OUTBOX, count, (receiver,))
 
 
-def _of_instance(
-    status: InstanceStatus, *, now_s: float, steady_s: float
-) -> Iterator[MetricSample]:
+def _of_instance(status: InstanceStatus, *, now_s: float, steady_s: float) -> Iterator[MetricSample]:
     place, numbers = _place(status.instance), status.numbers
     is_fresh = status.fresh_until_s is not None and steady_s <= status.fresh_until_s
     yield from _one(STALE, not is_fresh, place)
@@ -313,9 +262,7 @@ def _of_instance(
         yield from _of_ceiling(one, (*place, one.ceiling), is_fresh=is_fresh)
 
 
-def _of_ceiling(
-    one: CeilingNumbers, labels: tuple[str, ...], *, is_fresh: bool
-) -> Iterator[MetricSample]:
+def _of_ceiling(one: CeilingNumbers, labels: tuple[str, ...], *, is_fresh: bool) -> Iterator[MetricSample]:
     if one.state is not None:
         state = one.state if is_fresh else WatchState.UNKNOWN
         for each in _STATES:

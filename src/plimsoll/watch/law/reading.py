@@ -58,9 +58,7 @@ class InstanceNumbers(Struct, frozen=True, kw_only=True):
     ceilings: tuple[CeilingNumbers, ...]
 
 
-def numbers_of(
-    situation: Situation, snapshot: Snapshot, settings: BoundSettings
-) -> InstanceNumbers:
+def numbers_of(situation: Situation, snapshot: Snapshot, settings: BoundSettings) -> InstanceNumbers:
     """
     Return what is shown of an instance.
 
@@ -97,8 +95,7 @@ def numbers_of(
         facts=facts,
         catalog_s=min(days, default=None),
         ceilings=tuple(
-            replace(one, state=states.get(name), empty_in_s=empty_in_s.get(name))
-            for name, one in known.items()
+            replace(one, state=states.get(name), empty_in_s=empty_in_s.get(name)) for name, one in known.items()
         ),
     )
 
@@ -111,9 +108,7 @@ def _of_use(use: CeilingUse, at_s: int) -> CeilingNumbers:
         limits=tuple((c.phase.value, c.value) for c in ceilings),
         served=use.used.newest(at_s) if use.used is not None else None,
         sustained=use.sustained.value if use.sustained is not None else None,
-        balance_ratio=use.balance.newest(at_s)
-        if use.has_bucket and use.balance is not None
-        else None,
+        balance_ratio=use.balance.newest(at_s) if use.has_bucket and use.balance is not None else None,
     )
 
 

@@ -50,20 +50,13 @@ class RuleFacts(Struct, frozen=True, kw_only=True):
 
 
 RULES: dict[str, RuleFacts] = {
-    "bound": RuleFacts(
-        find=bound.conditions, severity="critical", ended="is no longer at a storage ceiling"
-    ),
-    "balance-empty": RuleFacts(
-        find=balance_empty.conditions, severity="critical", ended="has credits again"
-    ),
+    "bound": RuleFacts(find=bound.conditions, severity="critical", ended="is no longer at a storage ceiling"),
+    "balance-empty": RuleFacts(find=balance_empty.conditions, severity="critical", ended="has credits again"),
     "time-to-empty": RuleFacts(
         find=time_to_empty.conditions, severity="critical", ended="is no longer about to run out"
     ),
     "headroom": RuleFacts(
-        find=headroom.conditions,
-        severity="warning",
-        nearing_severity="note",
-        ended="has headroom again",
+        find=headroom.conditions, severity="warning", nearing_severity="note", ended="has headroom again"
     ),
     "legacy-limit": RuleFacts(
         find=legacy_limit.conditions, severity="warning", ended="was not at a legacy limit again"
@@ -72,10 +65,7 @@ RULES: dict[str, RuleFacts] = {
         find=unreachable_purchase.conditions, severity="note", ended="can use what you pay for"
     ),
     "connections": RuleFacts(
-        find=connections.conditions,
-        severity="warning",
-        nearing_severity="note",
-        ended="has free connections again",
+        find=connections.conditions, severity="warning", nearing_severity="note", ended="has free connections again"
     ),
     "cause": RuleFacts(
         find=cause.conditions,

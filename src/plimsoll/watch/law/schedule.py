@@ -164,10 +164,7 @@ def planned(
         allowed = max(usd_left, 0.0) / left_s
         found, is_blind = _within(demands, wanted, settings, allowed, rate)
     return PollPlan(
-        intervals_s=found,
-        usd_per_month=rate(found) * MONTH_S,
-        is_stretched=found != wanted,
-        is_blind=is_blind,
+        intervals_s=found, usd_per_month=rate(found) * MONTH_S, is_stretched=found != wanted, is_blind=is_blind
     )
 
 
@@ -194,10 +191,7 @@ def _within(
 
 
 def _stretched(
-    intervals: dict[str, float],
-    names: Sequence[str],
-    longest: float,
-    is_enough: Callable[[dict[str, float]], bool],
+    intervals: dict[str, float], names: Sequence[str], longest: float, is_enough: Callable[[dict[str, float]], bool]
 ) -> dict[str, float]:
     """Return the intervals of some names times the smallest factor that is enough, none longer than `longest`."""
 

@@ -132,8 +132,7 @@ def situation_of(
     uses = {
         family: _use(snapshot, diagnosis, family)
         for family in WATCHED_FAMILIES
-        if any(c.family is family for c in diagnosis.ceilings)
-        or any(r.family is family for r in diagnosis.resources)
+        if any(c.family is family for c in diagnosis.ceilings) or any(r.family is family for r in diagnosis.resources)
     }
     return Situation(diagnosis=diagnosis, at_s=at_s, uses=uses, days=days, load=load)
 
@@ -179,7 +178,5 @@ def _readings(series: Series | None) -> Readings | None:
 def balance_families(situation: Situation) -> tuple[Family, ...]:
     """Return the families of this instance that have a bucket whose credits a metric counts."""
     return tuple(
-        family
-        for family in BALANCES.values()
-        if family in situation.uses and situation.uses[family].has_bucket
+        family for family in BALANCES.values() if family in situation.uses and situation.uses[family].has_bucket
     )

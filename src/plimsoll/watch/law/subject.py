@@ -35,13 +35,6 @@ def episode_key(subject: AlertSubject, since_s: int) -> str:
         subject: what the alert is about.
         since_s: start of the episode, epoch seconds.
     """
-    parts = (
-        subject.account,
-        subject.region,
-        subject.instance,
-        subject.rule,
-        subject.ceiling,
-        str(since_s),
-    )
+    parts = (subject.account, subject.region, subject.instance, subject.rule, subject.ceiling, str(since_s))
     # The unit separator occurs in no name, so that no two lists of parts give the same text.
     return sha256("\x1f".join(parts).encode()).hexdigest()[:_KEY_DIGITS]

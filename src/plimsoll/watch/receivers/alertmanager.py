@@ -144,9 +144,7 @@ def annotations_of(message: Message) -> dict[str, str]:
     found = {
         "summary": f"{title} ({SIMULATED})" if message.is_simulated else title,
         "description": "\n".join(sentences(message.facts)),
-        "advice": "\n".join(
-            f"{number}. {step}" for number, step in enumerate(sentences(message.advice), 1)
-        ),
+        "advice": "\n".join(f"{number}. {step}" for number, step in enumerate(sentences(message.advice), 1)),
         "state": message.state.value,
         "data_until": timestamp(message.at_s),
         "runbook_url": safe_link(message.runbook),

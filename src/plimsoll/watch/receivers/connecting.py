@@ -65,8 +65,7 @@ def check_reachable(receivers: Sequence[ReceiverSettings], environment: Environm
         return
     listed = "; ".join(f"receiver '{name}': {reason}" for name, reason in failed)
     raise Unreachable(
-        f"unable to reach {listed}",
-        "Check host, port and firewalls, or start with --start-anyway: messages then wait.",
+        f"unable to reach {listed}", "Check host, port and firewalls, or start with --start-anyway: messages then wait."
     )
 
 

@@ -99,8 +99,7 @@ class EmailReceiver:
         is_open = server.security == "none" and not is_loopback(server.host)
         if is_open and server.password is not None:
             raise UsageError(
-                f"receiver '{name}': a password would be sent without TLS",
-                'Set security = "starttls" or "tls".',
+                f"receiver '{name}': a password would be sent without TLS", 'Set security = "starttls" or "tls".'
             )
         self._note, self._now = note, now
 
@@ -120,18 +119,14 @@ class EmailReceiver:
             raise self._failure(error) from None
         if refused:
             # The others have it; to send it again would give it to them twice.
-            self._note(
-                f"receiver '{self.name}': the server refused {len(refused)} of {len(self._to)} addresses"
-            )
+            self._note(f"receiver '{self.name}': the server refused {len(refused)} of {len(self._to)} addresses")
         return str(mail["Message-ID"])
 
     def _connection(self) -> smtplib.SMTP:
         server = self._server
         if server.security == "tls":
             context = _authorities()
-            connection: smtplib.SMTP = smtplib.SMTP_SSL(
-                server.host, server.port, timeout=_ANSWER_S, context=context
-            )
+            connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=_ANSWER_S, context=context)
         else:
             connection = smtplib.SMTP(server.host, server.port, timeout=_ANSWER_S)
         try:
@@ -169,9 +164,7 @@ class EmailReceiver:
         if isinstance(error, TimeoutError):
             return Unreachable(f"{who} did not answer in {_ANSWER_S:g} s", "Check host and port.")
         reason = getattr(error, "strerror", None) or "the connection broke"
-        return Unreachable(
-            f"unable to reach {who}: {self._said(str(reason)).lower()}", "Check its host and port."
-        )
+        return Unreachable(f"unable to reach {who}: {self._said(str(reason)).lower()}", "Check its host and port.")
 
     def _refused(self, code: int, text: bytes | str) -> SourceError:
         said = self._said(text.decode("utf-8", "replace") if isinstance(text, bytes) else text)

@@ -30,10 +30,7 @@ _SUMMARY_LENGTH_MAX = 1_024  # PagerDuty's limit
 # PagerDuty's words for the severities; it also has "error", between critical and warning.
 _SEVERITIES = {"critical": "critical", "warning": "warning", "note": "info"}
 
-SERVICES = {
-    "us": "https://events.pagerduty.com/v2/enqueue",
-    "eu": "https://events.eu.pagerduty.com/v2/enqueue",
-}
+SERVICES = {"us": "https://events.pagerduty.com/v2/enqueue", "eu": "https://events.eu.pagerduty.com/v2/enqueue"}
 """Address of the API for each service region of PagerDuty."""
 
 

@@ -74,10 +74,7 @@ def read_secret(what: str, file: str, variable: str, environment: Mapping[str, s
 def is_in(secrets: Iterable[Secret], text: str) -> bool:
     """Return whether a text contains a secret as it is, percent-encoded, or in base64."""
     return any(
-        form in text
-        for secret in secrets
-        for form in _forms(secret.reveal())
-        if len(form) >= _HIDDEN_LENGTH_MIN
+        form in text for secret in secrets for form in _forms(secret.reveal()) if len(form) >= _HIDDEN_LENGTH_MIN
     )
 
 
@@ -105,6 +102,5 @@ def _text_of(what: str, file: str) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(
-            f"{what}_file: '{file}' is not text in UTF-8",
-            "Name a file that contains only the secret.",
+            f"{what}_file: '{file}' is not text in UTF-8", "Name a file that contains only the secret."
         ) from None

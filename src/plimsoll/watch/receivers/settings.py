@@ -121,20 +121,13 @@ class AppriseSettings(OneReceiver, frozen=True, kw_only=True, tag="apprise"):
 
 
 ReceiverSettings = (
-    SlackSettings
-    | AlertmanagerSettings
-    | PagerDutySettings
-    | WebhookSettings
-    | EmailSettings
-    | AppriseSettings
+    SlackSettings | AlertmanagerSettings | PagerDutySettings | WebhookSettings | EmailSettings | AppriseSettings
 )
 """One table `[[receivers]]` of the configuration."""
 
 
 def open_receiver(
-    settings: ReceiverSettings,
-    environment: Environment,
-    note: Note = lambda _sentence: None,
+    settings: ReceiverSettings, environment: Environment, note: Note = lambda _sentence: None
 ) -> Receiver:
     """
     Return the receiver that the settings describe; nothing is sent yet.
@@ -188,14 +181,9 @@ def _slack(settings: SlackSettings, environment: Environment, note: Note) -> Rec
             "Give webhook_url_file or webhook_url_env, or token_file or token_env with a channel.",
         )
     if is_bot != bool(settings.channel):
-        raise UsageError(
-            f"{what} a channel belongs to a token",
-            "A webhook has its channel already; a bot needs one.",
-        )
+        raise UsageError(f"{what} a channel belongs to a token", "A webhook has its channel already; a bot needs one.")
     if not is_bot:
-        url = _secret_url(
-            what, "webhook_url", settings.webhook_url_file, settings.webhook_url_env, environment
-        )
+        url = _secret_url(what, "webhook_url", settings.webhook_url_file, settings.webhook_url_env, environment)
         return SlackWebhook(settings.name, url)
     token = _header_secret(what, "token", settings.token_file, settings.token_env, environment)
     api = checked_url(f"{what} api_url", settings.api_url, needs_tls=True, is_secret=False)
@@ -215,10 +203,7 @@ def _alertmanager(settings: AlertmanagerSettings, environment: Environment) -> R
                 "Use letters, digits and '_', and begin with a letter.",
             )
     return AlertmanagerReceiver(
-        settings.name,
-        settings.urls,
-        authorization=_authorization(settings, environment),
-        labels=settings.labels,
+        settings.name, settings.urls, authorization=_authorization(settings, environment), labels=settings.labels
     )
 
 
@@ -232,9 +217,7 @@ def _authorization(settings: AlertmanagerSettings, environment: Environment) -> 
             "Give user with password_file or password_env, or token_file or token_env, or none.",
         )
     if has_password:
-        password = read_secret(
-            f"{what} password", settings.password_file, settings.password_env, environment
-        )
+        password = read_secret(f"{what} password", settings.password_file, settings.password_env, environment)
         pair = f"{settings.user}:{password.reveal()}".encode()
         return Secret(f"Basic {base64.b64encode(pair).decode()}")
     if has_token:
@@ -245,9 +228,7 @@ def _authorization(settings: AlertmanagerSettings, environment: Environment) -> 
 
 def _pagerduty(settings: PagerDutySettings, environment: Environment) -> Receiver:
     what = f"receiver '{settings.name}':"
-    key = read_secret(
-        f"{what} routing_key", settings.routing_key_file, settings.routing_key_env, environment
-    )
+    key = read_secret(f"{what} routing_key", settings.routing_key_file, settings.routing_key_env, environment)
     if settings.region not in SERVICES:
         raise UsageError(
             f"{what} region is 'us' or 'eu', the service region of PagerDuty",
@@ -268,9 +249,7 @@ def _webhook(settings: WebhookSettings, environment: Environment) -> Receiver:
         url = _secret_url(what, "url", settings.url_file, settings.url_env, environment)
     signing = None
     if settings.secret_file or settings.secret_env:
-        signing = read_secret(
-            f"{what} secret", settings.secret_file, settings.secret_env, environment
-        )
+        signing = read_secret(f"{what} secret", settings.secret_file, settings.secret_env, environment)
     return Webhook(settings.name, url, signing=signing, has_picture=settings.picture)
 
 
@@ -284,9 +263,7 @@ def _email(settings: EmailSettings, environment: Environment, note: Note) -> Rec
         )
     password = None
     if has_password:
-        password = read_secret(
-            f"{what} password", settings.password_file, settings.password_env, environment
-        )
+        password = read_secret(f"{what} password", settings.password_file, settings.password_env, environment)
     server = MailServer(
         host=settings.host,
         port=settings.port or USUAL_PORTS[settings.security],
@@ -297,21 +274,16 @@ def _email(settings: EmailSettings, environment: Environment, note: Note) -> Rec
     return EmailReceiver(settings.name, server, settings.sender, settings.to, note=note)
 
 
-def _secret_url(
-    what: str, setting: str, file: str, variable: str, environment: Environment
-) -> Secret:
+def _secret_url(what: str, setting: str, file: str, variable: str, environment: Environment) -> Secret:
     found = read_secret(f"{what} {setting}", file, variable, environment)
     checked_url(f"{what} {setting}", found.reveal(), needs_tls=True, is_secret=True)
     return found
 
 
-def _header_secret(
-    what: str, setting: str, file: str, variable: str, environment: Environment
-) -> Secret:
+def _header_secret(what: str, setting: str, file: str, variable: str, environment: Environment) -> Secret:
     found = read_secret(f"{what} {setting}", file, variable, environment)
     if not found.reveal().isascii() or " " in found.reveal():
         raise UsageError(
-            f"{what} {setting} has characters that no token has",
-            "Copy the token again, without quotes and spaces.",
+            f"{what} {setting} has characters that no token has", "Copy the token again, without quotes and spaces."
         )
     return found

@@ -36,9 +36,7 @@ _LATER = frozenset(
 )  # fmt: skip
 
 # The message that was to be updated is gone, or too old to be changed: a new one takes its place.
-_GONE = frozenset(
-    {"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"}
-)
+_GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"})
 
 # Slack shows a preview of linked pages otherwise, and fetches them for it.
 _UNFURLED_NEVER = {"unfurl_links": False, "unfurl_media": False}
@@ -72,11 +70,7 @@ class SlackWebhook:
 
     def send(self, message: Message, earlier: str) -> str:  # noqa: ARG002 - a webhook cannot update a message
         """Deliver a message, and return its identifier; Slack gives none."""
-        body = {
-            "text": notification_of(message),
-            "blocks": blocks_of(message),
-            **_UNFURLED_NEVER,
-        }
+        body = {"text": notification_of(message), "blocks": blocks_of(message), **_UNFURLED_NEVER}
         answer = self._web.post(self._url.reveal(), msgspec.json.encode(body), _JSON)
         if 400 <= answer.status < 500 and answer.body.decode("utf-8", "replace").strip() in _LATER:
             raise self._web.busy(answer.wait_s)
@@ -133,9 +127,7 @@ class SlackBot:
         body = {"channel": self._channel, **_UNFURLED_NEVER, **_content(message)}
         answer = self._call("chat.postMessage", body)
         place = SlackPlace(
-            channel=str(answer.get("channel") or self._channel),
-            ts=str(answer.get("ts", "")),
-            number=message.number,
+            channel=str(answer.get("channel") or self._channel), ts=str(answer.get("ts", "")), number=message.number
         )
         self._picture(place, message)
         return msgspec.json.encode(place).decode()
@@ -184,11 +176,7 @@ class SlackBot:
             )
         headers = {"Content-Type": "application/octet-stream"}
         self._web.delivered(self._web.post(url, message.picture_png, headers))
-        body = {
-            "files": [{"id": file, "title": title}],
-            "channel_id": place.channel,
-            "thread_ts": place.ts,
-        }
+        body = {"files": [{"id": file, "title": title}], "channel_id": place.channel, "thread_ts": place.ts}
         self._call("files.completeUploadExternal", body)
 
     def _is_of_slack(self, url: str) -> bool:
@@ -204,10 +192,7 @@ class SlackBot:
         """Call a method of the API with JSON, or with a form where the method takes no JSON."""
         is_form = isinstance(body, bytes)
         content = body if isinstance(body, bytes) else msgspec.json.encode(body)
-        headers = {
-            **(_FORM if is_form else _JSON),
-            "Authorization": f"Bearer {self._token.reveal()}",
-        }
+        headers = {**(_FORM if is_form else _JSON), "Authorization": f"Bearer {self._token.reveal()}"}
         answer = self._web.post(f"{self._api}/{method}", content, headers)
         self._web.delivered(answer)
         found = self._web.object_of(answer)
@@ -224,9 +209,7 @@ class SlackBot:
             return _GoneError(sentence)
         if code in _LATER or code == "no reason given":
             return SourceError(sentence, "It will be tried again.")
-        return RefusedError(
-            sentence, _HINTS.get(code, "Check the token, its scopes and the channel.")
-        )
+        return RefusedError(sentence, _HINTS.get(code, "Check the token, its scopes and the channel."))
 
 
 class _GoneError(SourceError):

@@ -27,12 +27,7 @@ Block = dict[str, Any]
 _HEADER_LENGTH_MAX = 150  # of a header block
 _CONTEXT_LENGTH_MAX = 600  # of an element of a context: a judgement, five lines on a phone
 
-_SIGNS = {
-    WatchState.OK: "🟢",
-    WatchState.NEARING: "🟠",
-    WatchState.BOUND: "🔴",
-    WatchState.UNKNOWN: "⚪",
-}
+_SIGNS = {WatchState.OK: "🟢", WatchState.NEARING: "🟠", WatchState.BOUND: "🔴", WatchState.UNKNOWN: "⚪"}
 
 
 def blocks_of(message: Message, *, is_thread_below: bool = False) -> list[Block]:
@@ -98,11 +93,7 @@ def _section(*elements: Block) -> Block:
 
 
 def _list(style: str, texts: list[str]) -> Block:
-    return {
-        "type": "rich_text_list",
-        "style": style,
-        "elements": [_section(_text(text)) for text in texts],
-    }
+    return {"type": "rich_text_list", "style": style, "elements": [_section(_text(text)) for text in texts]}
 
 
 def _text(text: str, *, bold: bool = False) -> Block:

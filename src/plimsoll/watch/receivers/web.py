@@ -207,8 +207,7 @@ class WebReceiver:
             )
         if isinstance(error, httpx.TimeoutException):
             return Unreachable(
-                f"{who} did not answer in {_READ_S:g} s",
-                "Check the receiver and any proxy in front of it.",
+                f"{who} did not answer in {_READ_S:g} s", "Check the receiver and any proxy in front of it."
             )
         reason = one_line(str(error).rpartition("]")[2].strip(" ."), _SAID_LENGTH_MAX).lower()
         if not reason or is_in(self._secrets, str(error)):
@@ -238,9 +237,7 @@ def checked_url(what: str, url: str, *, needs_tls: bool, is_secret: bool) -> str
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError(f"{what} is not an address of the web", "Begin it with https://.")
     if parts.username is not None or parts.password is not None:
-        raise UsageError(
-            f"{what} contains a user name or a password", "Use the settings for secrets instead."
-        )
+        raise UsageError(f"{what} contains a user name or a password", "Use the settings for secrets instead.")
     if not is_secret and (parts.query or parts.fragment):
         raise UsageError(
             f"{what} contains '?' or '#', where secrets are often written",

@@ -184,11 +184,7 @@ def signed(key: bytes, identifier: str, at_s: int, content: bytes) -> dict[str, 
     """Return the headers of a signature over identifier, time and content."""
     text = f"{identifier}.{at_s}.".encode() + content
     signature = base64.b64encode(hmac.new(key, text, hashlib.sha256).digest()).decode()
-    return {
-        "webhook-id": identifier,
-        "webhook-timestamp": str(at_s),
-        "webhook-signature": f"v1,{signature}",
-    }
+    return {"webhook-id": identifier, "webhook-timestamp": str(at_s), "webhook-signature": f"v1,{signature}"}
 
 
 def _valid(text: str) -> str:

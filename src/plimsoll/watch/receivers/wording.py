@@ -63,18 +63,12 @@ def instance_of(message: Message) -> str:
 def subject_of(message: Message) -> str:
     """Return what stays the same over an episode: `orders-primary: instance EBS throughput (balance-empty)`."""
     rule, ceiling = (one_line(part, NAME_LENGTH_MAX) for part in (message.rule, message.ceiling))
-    return (
-        f"{instance_of(message)}: {ceiling} ({rule})"
-        if ceiling
-        else f"{instance_of(message)}: {rule}"
-    )
+    return f"{instance_of(message)}: {ceiling} ({rule})" if ceiling else f"{instance_of(message)}: {rule}"
 
 
 def where(message: Message) -> str:
     """Return account and region, as far as they are known."""
-    account, region = (
-        one_line(part, NAME_LENGTH_MAX) for part in (message.account, message.region)
-    )
+    account, region = (one_line(part, NAME_LENGTH_MAX) for part in (message.account, message.region))
     return ", ".join(part for part in (account and f"account {account}", region) if part)
 
 

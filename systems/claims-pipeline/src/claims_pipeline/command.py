@@ -20,16 +20,10 @@ INTERRUPTED = 130
 COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("claims_pipeline.database.setup", "create tables, the bucket and the import from S3"),
     "transfer": ("claims_pipeline.transfer.command", "bring deliveries from SFTP to S3"),
-    "deliveries": (
-        "claims_pipeline.transfer.deliveries",
-        "list what was delivered and is not loaded",
-    ),
+    "deliveries": ("claims_pipeline.transfer.deliveries", "list what was delivered and is not loaded"),
     "load": ("claims_pipeline.database.load", "load a delivery into the tables"),
     "refresh": ("claims_pipeline.views.command", "refresh the views whose tables have changed"),
-    "check": (
-        "claims_pipeline.checks.command",
-        "test tables against a manifest, and the age of views",
-    ),
+    "check": ("claims_pipeline.checks.command", "test tables against a manifest, and the age of views"),
     "generate": ("claims_pipeline.generate.command", "write synthetic deliveries to a folder"),
 }
 """By name: the module, and what the command does."""

@@ -57,8 +57,7 @@ def manifest_of(content: bytes, organisation: str, month: str) -> Manifest:
     names = [file.name for file in found.files]
     if (found.organisation, found.month) != (organisation, month):
         raise DataError(
-            f"'{place}' is the manifest of {found.organisation}/{found.month}",
-            "Ask the sender for the right one.",
+            f"'{place}' is the manifest of {found.organisation}/{found.month}", "Ask the sender for the right one."
         )
     if len(set(names)) < len(names) or MANIFEST in names:
         raise DataError(f"'{place}' names a file twice, or itself", "Ask the sender for another.")

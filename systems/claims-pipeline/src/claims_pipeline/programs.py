@@ -26,8 +26,7 @@ def program_of(settings: Settings, name: str) -> str:
     found = shutil.which(name, path=settings.programs or None)
     if found is None:
         raise UnavailableError(
-            f"there is no program {name}",
-            "Build it with 'make programs', and name its folder in CLAIMS_PROGRAMS.",
+            f"there is no program {name}", "Build it with 'make programs', and name its folder in CLAIMS_PROGRAMS."
         )
     return str(Path(found).absolute())
 

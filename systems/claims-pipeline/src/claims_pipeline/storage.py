@@ -173,9 +173,7 @@ class Storage:
         """Write an object into a file and return its SHA-256; what the file's disk refuses is raised as it is."""
         found = hashlib.sha256()
         with self._errors(key):
-            chunks = self.client.get_object(Bucket=self.bucket, Key=key)["Body"].iter_chunks(
-                CHUNK_BYTES
-            )
+            chunks = self.client.get_object(Bucket=self.bucket, Key=key)["Body"].iter_chunks(CHUNK_BYTES)
         while True:
             with self._errors(key):
                 chunk = next(chunks, b"")
@@ -209,9 +207,7 @@ class Storage:
         """Begin a multipart upload, and return its id."""
         metadata = {"sha256": sha256} if sha256 else {}
         with self._errors(key):
-            answer = self.client.create_multipart_upload(
-                Bucket=self.bucket, Key=key, Metadata=metadata
-            )
+            answer = self.client.create_multipart_upload(Bucket=self.bucket, Key=key, Metadata=metadata)
             return str(answer["UploadId"])
 
     def put_part(self, key: str, upload: str, number: int, content: bytes) -> str:
@@ -219,12 +215,7 @@ class Storage:
         checksum = b64encode(md5_of(content).digest()).decode()
         with self._errors(key):
             answer = self.client.upload_part(
-                Bucket=self.bucket,
-                Key=key,
-                UploadId=upload,
-                PartNumber=number,
-                Body=content,
-                ContentMD5=checksum,
+                Bucket=self.bucket, Key=key, UploadId=upload, PartNumber=number, Body=content, ContentMD5=checksum
             )
             return str(answer["ETag"])
 

@@ -58,9 +58,7 @@ class Airflow:
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
             "AIRFLOW__DATABASE__LOAD_DEFAULT_CONNECTIONS": "False",
-            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": self.database.replace(
-                "postgresql://", "postgresql+psycopg2://"
-            ),
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": self.database.replace("postgresql://", "postgresql+psycopg2://"),
             "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(self.home / "logs"),
             "AIRFLOW__SCHEDULER__PARSING_PROCESSES": "1",
             "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
@@ -83,9 +81,7 @@ class Airflow:
         """Create the tables, start the processes, and wait until both DAGs are known and run."""
         self.airflow("db", "migrate")
         if self.version >= 3:
-            self._spawn(
-                "api-server", "--host", "127.0.0.1", "--port", str(self._port), "--workers", "1"
-            )
+            self._spawn("api-server", "--host", "127.0.0.1", "--port", str(self._port), "--workers", "1")
             # Tasks that begin before it answers are given up.
             self.wait("the API server", self._api_answers)
         self._spawn("dag-processor")
@@ -96,12 +92,7 @@ class Airflow:
     def airflow(self, *words: str) -> str:
         """Run a command of Airflow, and return what it prints."""
         done = subprocess.run(
-            [*self._command, *words],
-            env=self._environment,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            check=False,
+            [*self._command, *words], env=self._environment, cwd=self.home, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
@@ -110,9 +101,7 @@ class Airflow:
         """
         Have `claims_deliveries` run: by its schedule, which is due when it is switched on, or else by hand.
         """
-        on = query(
-            self.database, "SELECT 1 FROM dag WHERE NOT is_paused AND dag_id LIKE 'claims_%%'"
-        )
+        on = query(self.database, "SELECT 1 FROM dag WHERE NOT is_paused AND dag_id LIKE 'claims_%%'")
         if on:
             self.airflow("dags", "trigger", "claims_deliveries")
             return

@@ -16,9 +16,7 @@ STEPS = ("transfer", "load", "check")
 
 
 def deliver(world: World, airflow: Airflow) -> None:
-    world.run(
-        "generate", str(world.folder), "--beneficiaries", "40", "--seed", "7", "--months", "1"
-    )
+    world.run("generate", str(world.folder), "--beneficiaries", "40", "--seed", "7", "--months", "1")
     airflow.use(world.settings)
 
 
@@ -31,10 +29,7 @@ def assert_complete(world: World, airflow: Airflow, after: int) -> int:
     views = airflow.new_run("claims_views", after)
     for organisation in ORGANISATIONS:
         assert_loaded(world, organisation, MONTH)
-    names = [
-        name
-        for (name,) in world.ask("SELECT matviewname FROM pg_matviews WHERE schemaname = 'claims'")
-    ]
+    names = [name for (name,) in world.ask("SELECT matviewname FROM pg_matviews WHERE schemaname = 'claims'")]
 
     assert {(f"organisation.{step}", index): "success" for step in STEPS for index in range(3)} == {
         task: state for task, (state, _) in tasks.items() if task[1] >= 0
@@ -85,9 +80,7 @@ class Runs:
 
     version: int
 
-    def test_a_delivery_of_three_organisations_goes_from_sftp_to_fresh_views(
-        self, world: World, airflow: Airflow
-    ):
+    def test_a_delivery_of_three_organisations_goes_from_sftp_to_fresh_views(self, world: World, airflow: Airflow):
         """
         Nobody does anything but deliver: the schedule, the mapped tasks and the change of the tables do the rest.
         """
@@ -96,9 +89,7 @@ class Runs:
         airflow.run_deliveries()
 
         number = assert_complete(world, airflow, before)
-        assert {1} == {
-            tries for (_, index), (_, tries) in airflow.tasks(number).items() if index >= 0
-        }
+        assert {1} == {tries for (_, index), (_, tries) in airflow.tasks(number).items() if index >= 0}
         # The next hour, in which nothing was delivered.
         before = airflow.last_run()
         airflow.run_deliveries()
@@ -106,9 +97,7 @@ class Runs:
         assert ("success", 1) == nothing["complete", -1]
         assert ["success", "skipped"] == [nothing[name, -1][0] for name in ("find", "announce")]
 
-    def test_a_task_that_is_killed_in_mid_load_is_done_again_by_airflow(
-        self, world: World, airflow: Airflow
-    ):
+    def test_a_task_that_is_killed_in_mid_load_is_done_again_by_airflow(self, world: World, airflow: Airflow):
         """
         SIGKILL to the task's process, while the load of one organisation has loaded some files and not all.
         """
@@ -121,9 +110,7 @@ class Runs:
             blocking.execute(f"LOCK TABLE {table} IN SHARE MODE")
             airflow.run_deliveries()
             airflow.wait("the load", lambda: world.ask(waiting, table) == [(1,)])
-            loaded = world.ask("SELECT count(*) FROM claims.files WHERE organisation = 'A1002'")[0][
-                0
-            ]
+            loaded = world.ask("SELECT count(*) FROM claims.files WHERE organisation = 'A1002'")[0][0]
             (program,) = loading("A1002", world)
             os.kill(program.ppid(), signal.SIGKILL)
             wait_for("the end of the program", lambda: is_gone(program))
@@ -136,9 +123,7 @@ class Runs:
         assert 2 == tries.pop(killed)
         assert {1} == set(tries.values())
 
-    def test_an_organisation_that_fails_for_good_keeps_no_other_from_the_views(
-        self, world: World, airflow: Airflow
-    ):
+    def test_an_organisation_that_fails_for_good_keeps_no_other_from_the_views(self, world: World, airflow: Airflow):
         """
         A file of A1002 has a line less than its manifest says, so nothing of it is loaded, at each try.
         """
@@ -162,9 +147,7 @@ class Runs:
         assert {"success"} == {state for state, _ in tasks.values()}
         assert "not loaded: A1002; see their tasks" in airflow.log("complete")
         assert {"success"} == {state for state, _ in airflow.tasks(views).values()}
-        assert [("A1001",), ("A1003",)] == world.ask(
-            "SELECT DISTINCT organisation FROM claims.population ORDER BY 1"
-        )
+        assert [("A1001",), ("A1003",)] == world.ask("SELECT DISTINCT organisation FROM claims.population ORDER BY 1")
         assert_fresh(world, "population")
 
 

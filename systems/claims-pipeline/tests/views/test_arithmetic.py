@@ -21,9 +21,7 @@ class Viewed:
 
     def of(self, view: str, columns: str = "*") -> list[tuple]:
         list(refresh(self.database))
-        return self.database.execute(
-            f"SELECT {columns} FROM claims.{view} ORDER BY 1, 2"
-        ).fetchall()
+        return self.database.execute(f"SELECT {columns} FROM claims.{view} ORDER BY 1, 2").fetchall()
 
 
 @pytest.fixture
@@ -44,26 +42,16 @@ def test_a_cancelled_and_adjusted_claim_counts_once_with_its_last_amount(viewed:
     viewed.rows.part_a(2, "P1", "2023-01-03/2023-01-05", "-100", clm_adjsmt_type_cd="1", **later)
     viewed.rows.part_a(3, "P1", "2023-01-03/2023-01-05", "80.25", clm_adjsmt_type_cd="2", **later)
 
-    assert [(3, Decimal("80.25"))] == viewed.of(
-        "final_part_a_claims", "cur_clm_uniq_id, clm_pmt_amt"
-    )
+    assert [(3, Decimal("80.25"))] == viewed.of("final_part_a_claims", "cur_clm_uniq_id, clm_pmt_amt")
 
 
 def test_a_cancelled_claim_counts_no_more(viewed: Viewed):
     viewed.rows.part_a(1, "P1", "2023-01-03", "100")
-    viewed.rows.part_a(
-        2, "P1", "2023-01-03", "-100", clm_adjsmt_type_cd="1", clm_efctv_dt="2023-02-01"
-    )
+    viewed.rows.part_a(2, "P1", "2023-01-03", "-100", clm_adjsmt_type_cd="1", clm_efctv_dt="2023-02-01")
     viewed.rows.part_a(3, "P1", "2023-01-09", "7")
     viewed.rows.part_b(1, "P1", "2023-01-03", "50")
     viewed.rows.part_b(
-        2,
-        "P1",
-        "2023-01-03",
-        "-50",
-        clm_adjsmt_type_cd="1",
-        clm_efctv_dt="2023-02-01",
-        clm_cntl_num="B1",
+        2, "P1", "2023-01-03", "-50", clm_adjsmt_type_cd="1", clm_efctv_dt="2023-02-01", clm_cntl_num="B1"
     )
     viewed.rows.part_d(1, "P1", "2023-01-03", "5", clm_line_rx_srvc_rfrnc_num="R1")
     viewed.rows.part_d(
@@ -133,9 +121,7 @@ def test_member_months_end_with_death_and_begin_with_enrolment(viewed: Viewed):
     assert [
         (day("2023-01-01"), "professional", 2, Decimal(60), Decimal(30)),
         (day("2023-03-01"), "professional", 2, Decimal(90), Decimal(45)),
-    ] == viewed.of(
-        "cost_per_member_month", "month, category, members, paid_usd, paid_usd_per_member"
-    )
+    ] == viewed.of("cost_per_member_month", "month, category, members, paid_usd, paid_usd_per_member")
 
 
 def test_a_beneficiary_belongs_to_the_clinician_with_most_primary_care(viewed: Viewed):
@@ -145,9 +131,7 @@ def test_a_beneficiary_belongs_to_the_clinician_with_most_primary_care(viewed: V
 
     def visit(claim: int, person: str, when: str, allowed: str, npi: str, **values: str) -> None:
         primary = {"clm_line_hcpcs_cd": "99213", "clm_prvdr_spclty_cd": "11"}
-        viewed.rows.part_b(
-            claim, person, when, allowed, rndrg_prvdr_npi_num=npi, **{**primary, **values}
-        )
+        viewed.rows.part_b(claim, person, when, allowed, rndrg_prvdr_npi_num=npi, **{**primary, **values})
 
     visit(1, "P1", "2023-01-01", "40", "N1")
     visit(2, "P1", "2023-01-02", "30", "N2")
@@ -158,10 +142,9 @@ def test_a_beneficiary_belongs_to_the_clinician_with_most_primary_care(viewed: V
     visit(7, "P2", "2023-01-09", "50", "N9")
 
     columns = "bene_mbi_id, rndrg_prvdr_npi_num, visits, allowed_usd, share"
-    assert [
-        ("P1", "N2", 2, Decimal(60), Decimal("0.6")),
-        ("P2", "N9", 1, Decimal(50), Decimal("0.5")),
-    ] == viewed.of("attribution", columns)
+    assert [("P1", "N2", 2, Decimal(60), Decimal("0.6")), ("P2", "N9", 1, Decimal(50), Decimal("0.5"))] == viewed.of(
+        "attribution", columns
+    )
 
 
 def test_interim_bills_and_transfers_are_one_stay(viewed: Viewed):
@@ -170,9 +153,7 @@ def test_interim_bills_and_transfers_are_one_stay(viewed: Viewed):
     """
     viewed.rows.part_a(1, "P1", "2023-01-01/2023-01-20", "100", dgns_drg_cd="0100")
     viewed.rows.part_a(2, "P1", "2023-01-03/2023-01-04", "10", dgns_drg_cd="0200")
-    viewed.rows.part_a(
-        3, "P1", "2023-01-21/2023-01-25", "50", prvdr_oscar_num="050002", dgns_drg_cd="0300"
-    )
+    viewed.rows.part_a(3, "P1", "2023-01-21/2023-01-25", "50", prvdr_oscar_num="050002", dgns_drg_cd="0300")
     viewed.rows.part_a(4, "P1", "2023-01-27/2023-01-27", "5", dgns_drg_cd="0300")
     viewed.rows.part_a(5, "P2", "2023-01-21/2023-01-25", "7", clm_type_cd="40")
 
@@ -203,22 +184,16 @@ def test_a_stay_within_30_days_is_a_readmission(viewed: Viewed):
         (day("2023-03-13"), None, False),
     ] == viewed.of("readmissions", "admitted_on, days_until_next, is_readmitted")
     columns = "drg, stays, paid_usd, paid_usd_mean, days_mean, readmitted_share"
-    assert [
-        ("0100", 4, Decimal(360), Decimal(90), Decimal("5.00"), Decimal("0.3333"))
-    ] == viewed.of("cost_by_drg", columns)
+    assert [("0100", 4, Decimal(360), Decimal(90), Decimal("5.00"), Decimal("0.3333"))] == viewed.of(
+        "cost_by_drg", columns
+    )
 
 
 def test_an_emergency_visit_is_a_day_at_a_hospital(viewed: Viewed):
     viewed.rows.part_a(1, "P1", "2023-01-01", clm_type_cd="40")
     viewed.rows.part_a(2, "P1", "2023-01-05/2023-01-09")
     viewed.rows.part_a(3, "P1", "2023-01-20", clm_type_cd="40")
-    for claim, line, centre in (
-        (1, 1, "0450"),
-        (1, 2, "0981"),
-        (2, 1, "0459"),
-        (3, 1, "0510"),
-        (3, 2, "0460"),
-    ):
+    for claim, line, centre in ((1, 1, "0450"), (1, 2, "0981"), (2, 1, "0459"), (3, 1, "0510"), (3, 2, "0460")):
         viewed.rows.add(
             "part_a_lines", cur_clm_uniq_id=claim, clm_line_num=line, clm_line_prod_rev_ctr_cd=centre,
             clm_line_cvrd_pd_amt=Decimal("10.01"),
@@ -245,18 +220,14 @@ def test_a_condition_needs_a_stay_or_two_days(viewed: Viewed):
     viewed.rows.part_b(5, "P4", "2023-02-01", clm_line_dgns_cd="J440")
     viewed.rows.part_a(3, "P5", "2023-01-01", clm_adjsmt_type_cd="1", prncpl_dgns_cd="E119")
 
-    assert [
-        ("P1", "diabetes", 1),
-        ("P2", "hypertension", 2),
-        ("P4", "copd", 2),
-    ] == viewed.of("chronic_conditions", "bene_mbi_id, condition, days_seen")
+    assert [("P1", "diabetes", 1), ("P2", "hypertension", 2), ("P4", "copd", 2)] == viewed.of(
+        "chronic_conditions", "bene_mbi_id, condition, days_seen"
+    )
 
 
 def test_drugs_are_ranked_and_substitution_counted(viewed: Viewed):
     viewed.rows.part_d(1, "P1", "2023-01-01", "1.25", clm_line_ndc_cd="00000000007")
-    viewed.rows.part_d(
-        2, "P2", "2023-01-02", "2", clm_line_ndc_cd="00000000007", clm_daw_prod_slctn_cd="1"
-    )
+    viewed.rows.part_d(2, "P2", "2023-01-02", "2", clm_line_ndc_cd="00000000007", clm_daw_prod_slctn_cd="1")
     viewed.rows.part_d(3, "P2", "2023-01-03", "4", clm_daw_prod_slctn_cd="2")
     viewed.rows.part_d(4, "P2", "2023-02-03", "4", organisation="A1002")
 
@@ -265,8 +236,7 @@ def test_drugs_are_ranked_and_substitution_counted(viewed: Viewed):
         ("A1001", "00000000007", 1, 2, 2, 60, Decimal("3.25")),
         ("A1002", "00000000001", 1, 1, 1, 30, Decimal("4.00")),
     ] == viewed.of(
-        "top_drugs",
-        "organisation, clm_line_ndc_cd, place, fills, beneficiaries, days_supply, beneficiaries_paid_usd",
+        "top_drugs", "organisation, clm_line_ndc_cd, place, fills, beneficiaries, days_supply, beneficiaries_paid_usd"
     )
     columns = "organisation, month, fills, brand_for_prescriber, brand_for_patient, free_share"
     assert [
@@ -294,21 +264,11 @@ def test_the_population_brings_all_together(viewed: Viewed):
     """
     viewed.rows.person("P1")
     viewed.rows.person("P2")
-    for claim, days in enumerate(
-        ("2023-01-01/2023-01-05", "2023-01-20/2023-01-22", "2023-02-20/2023-02-21")
-    ):
+    for claim, days in enumerate(("2023-01-01/2023-01-05", "2023-01-20/2023-01-22", "2023-02-20/2023-02-21")):
         viewed.rows.part_a(claim, "P1", days, "100", prncpl_dgns_cd="E119")
-        viewed.rows.add(
-            "part_a_lines", cur_clm_uniq_id=claim, clm_line_num=1, clm_line_prod_rev_ctr_cd="0450"
-        )
+        viewed.rows.add("part_a_lines", cur_clm_uniq_id=claim, clm_line_num=1, clm_line_prod_rev_ctr_cd="0450")
     viewed.rows.part_b(
-        1,
-        "P1",
-        "2023-01-08",
-        "10",
-        clm_line_hcpcs_cd="99214",
-        clm_prvdr_spclty_cd="08",
-        rndrg_prvdr_npi_num="N1",
+        1, "P1", "2023-01-08", "10", clm_line_hcpcs_cd="99214", clm_prvdr_spclty_cd="08", rndrg_prvdr_npi_num="N1"
     )
 
     columns = (

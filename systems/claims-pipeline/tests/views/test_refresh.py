@@ -51,9 +51,7 @@ def refreshed(outcomes: list[Outcome]) -> set[str]:
 def test_every_view_comes_after_those_it_is_made_from(database: Connection):
     """Also through an ordinary view, and whatever its name is."""
     database.execute("CREATE VIEW claims.between AS SELECT * FROM claims.population")
-    database.execute(
-        "CREATE MATERIALIZED VIEW claims.aaa AS SELECT * FROM claims.between WITH NO DATA"
-    )
+    database.execute("CREATE MATERIALIZED VIEW claims.aaa AS SELECT * FROM claims.between WITH NO DATA")
     views = views_of(database)
     places = {view.name: place for place, view in enumerate(views)}
     pairs = [(view.name, s) for view in views for s in view.sources if s in places]
@@ -79,9 +77,7 @@ def test_only_what_depends_on_a_changed_table_is_refreshed(database: Connection,
     ).fetchall()
 
 
-def test_nothing_is_refreshed_if_nothing_changed_unless_all_are_asked_for(
-    database: Connection, rows: Rows
-):
+def test_nothing_is_refreshed_if_nothing_changed_unless_all_are_asked_for(database: Connection, rows: Rows):
     assert set() == refreshed(list(refresh(database)))
     assert 17 == len(refreshed(list(refresh(database, is_forced=True))))
 
@@ -133,9 +129,7 @@ def test_the_first_refresh_is_plain(database: Connection):
     assert 17 == len(outcomes)
 
 
-def test_of_two_refreshes_at_once_one_does_the_work(
-    database: Connection, database_url: str, rows: Rows
-):
+def test_of_two_refreshes_at_once_one_does_the_work(database: Connection, database_url: str, rows: Rows):
     """The first is held up in the middle by a reader, until the second waits for its lock."""
     rows.part_d(2, "P1", "2023-01-04")
     found: list[list[Outcome]] = []
@@ -153,9 +147,7 @@ def test_of_two_refreshes_at_once_one_does_the_work(
     for one in both:
         one.join()
 
-    assert sorted([set(), OF_DRUGS | OF_EVERY_LOAD], key=len) == sorted(
-        map(refreshed, found), key=len
-    )
+    assert sorted([set(), OF_DRUGS | OF_EVERY_LOAD], key=len) == sorted(map(refreshed, found), key=len)
     assert {2} == {
         number
         for view, number in database.execute("SELECT view_name, number FROM claims.refreshed")
@@ -166,9 +158,7 @@ def test_of_two_refreshes_at_once_one_does_the_work(
 def test_the_lock_is_free_after_a_refresh(database: Connection, database_url: str):
     list(refresh(database))
     with psycopg.connect(database_url) as other:
-        assert (True,) == other.execute(
-            "SELECT pg_try_advisory_lock(hashtext(%s))", (LOCK,)
-        ).fetchone()
+        assert (True,) == other.execute("SELECT pg_try_advisory_lock(hashtext(%s))", (LOCK,)).fetchone()
 
 
 def test_a_load_that_began_before_a_refresh_and_ended_after_it_is_seen_by_the_next(
@@ -211,9 +201,7 @@ def test_a_load_in_the_middle_of_a_refresh_is_seen_by_the_next(database: Connect
     ).fetchall()
 
 
-def test_a_view_with_another_definition_is_made_anew_with_those_on_it(
-    database: Connection, rows: Rows
-):
+def test_a_view_with_another_definition_is_made_anew_with_those_on_it(database: Connection, rows: Rows):
     database.execute("COMMENT ON MATERIALIZED VIEW claims.inpatient_stays IS 'definition 0'")
     database.execute("DROP MATERIALIZED VIEW claims.top_drugs")
     old = stale(database)
@@ -221,9 +209,7 @@ def test_a_view_with_another_definition_is_made_anew_with_those_on_it(
 
     assert "its definition changed" == old["inpatient_stays"]
     assert "it was never made" == old["top_drugs"]
-    assert {"inpatient_stays", "readmissions", "cost_by_drg", "population", "top_drugs"} == set(
-        made
-    )
+    assert {"inpatient_stays", "readmissions", "cost_by_drg", "population", "top_drugs"} == set(made)
     assert set(made) == refreshed(list(refresh(database)))
     assert [] == define(database)
 

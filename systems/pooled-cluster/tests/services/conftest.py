@@ -18,9 +18,7 @@ def database():
 @pytest.fixture(scope="module")
 def running(database):
     """Two services with two instances each."""
-    with Services(
-        database.host, database.port, services=2, instances=2, pool=4, **database.target
-    ) as services:
+    with Services(database.host, database.port, services=2, instances=2, pool=4, **database.target) as services:
         yield services
 
 

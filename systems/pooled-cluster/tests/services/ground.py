@@ -31,9 +31,7 @@ class Server:
     def __init__(self, name: str) -> None:
         words = (os.environ.get("PLIMSOLL") or shutil.which("plimsoll") or "").split()
         assert words, "set PLIMSOLL to the command that starts servers"
-        self._program = subprocess.Popen(
-            [*words, "lab", "servers", "--start", name], stdout=subprocess.PIPE, text=True
-        )
+        self._program = subprocess.Popen([*words, "lab", "servers", "--start", name], stdout=subprocess.PIPE, text=True)
         for line in self._program.stdout:
             if " answers at " in line:
                 self.address = line.rpartition(" ")[2].strip()
@@ -52,11 +50,7 @@ class Database:
         self.address = address
         parts = urlsplit(address)
         self.host, self.port = parts.hostname, parts.port
-        self.target = {
-            "database": parts.path[1:],
-            "user": parts.username,
-            "password": parts.password,
-        }
+        self.target = {"database": parts.path[1:], "user": parts.username, "password": parts.password}
 
     def rows(self, text: str, *values: object) -> list[tuple]:
         """Run a statement, and return its rows."""
@@ -71,8 +65,7 @@ class Database:
     def sessions(self, state: str = "%") -> int:
         """Return how many connections of pgjdbc are in a state."""
         return self.count(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name ~ '-[0-9]+$' AND state LIKE %s",
-            state,
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name ~ '-[0-9]+$' AND state LIKE %s", state
         )
 
     def end_sessions(self, which: str) -> int:

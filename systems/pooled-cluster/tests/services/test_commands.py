@@ -19,11 +19,7 @@ def start(database, *words):
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-m", "pooled_cluster.services", *words[:1], *where, *words[1:]],
-        env={
-            **os.environ,
-            "PYTHONPATH": path,
-            "PGPASSWORD": "" if database is None else database.target["password"],
-        },
+        env={**os.environ, "PYTHONPATH": path, "PGPASSWORD": "" if database is None else database.target["password"]},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

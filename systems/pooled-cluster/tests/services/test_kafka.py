@@ -19,13 +19,7 @@ def test_every_placed_order_is_notified(database, kafka):
     notified = "SELECT count(DISTINCT order_id) FROM order_events WHERE kind = 'notified'"
     before = database.count(notified)
     with Services(
-        database.host,
-        database.port,
-        services=1,
-        instances=2,
-        pool=2,
-        kafka=kafka,
-        **database.target,
+        database.host, database.port, services=1, instances=2, pool=2, kafka=kafka, **database.target
     ) as services:
         assert ["notification", "checkout"] == list(services.counts_by_service())
         services.set(rate=50)

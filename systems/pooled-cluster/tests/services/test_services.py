@@ -23,13 +23,9 @@ def test_every_kind_has_30_to_35_queries(database):
     """Each business transaction has 30 to 35 queries, and changes and adds rows."""
     tables = ("orders", "payments", "shipments", "notifications", "stock_movements", "order_events")
     rows = {name: database.count(f"SELECT count(*) FROM {name}") for name in tables}
-    with Services(
-        database.host, database.port, services=4, instances=1, pool=2, **database.target
-    ) as services:
+    with Services(database.host, database.port, services=4, instances=1, pool=2, **database.target) as services:
         services.set(rate=80)
-        wait_for(
-            "20 of each", lambda: min(c.done for c in services.counts_by_service().values()) >= 20
-        )
+        wait_for("20 of each", lambda: min(c.done for c in services.counts_by_service().values()) >= 20)
         services.set(rate=0)
         wait_for("the end of all", lambda: is_over(services.counts()))
         found = services.counts_by_service()
@@ -179,9 +175,7 @@ def test_a_connection_lost_before_commit_is_replaced(database, services):
     since = counted(services)
     services.set(rate=30, hold_ms=2000)
     # Between two statements a transaction is in this state for a moment, and in its hold for seconds.
-    in_hold = (
-        "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '200 ms'"
-    )
+    in_hold = "state = 'idle in transaction' AND state_change < clock_timestamp() - interval '200 ms'"
 
     def is_lost_before_commit():
         # On a busy machine a pause between two statements may be as long.
@@ -197,12 +191,8 @@ def test_a_connection_lost_before_commit_is_replaced(database, services):
 
 def test_a_full_server_refuses(database):
     """Pools that are larger than the server are refused, and counted."""
-    with Services(
-        database.host, database.port, services=1, instances=15, pool=10, **database.target
-    ) as services:
-        wait_for(
-            "refusals", lambda: services.counts().connections_failed.get("too_many_clients", 0) > 0
-        )
+    with Services(database.host, database.port, services=1, instances=15, pool=10, **database.target) as services:
+        wait_for("refusals", lambda: services.counts().connections_failed.get("too_many_clients", 0) > 0)
         said = services.counts().last_errors["too_many_clients"]
         assert services.connections_most == 150
 
@@ -243,9 +233,7 @@ def test_nothing_is_left(database):
     """
     with (
         suppress(KeyboardInterrupt),
-        Services(
-            database.host, database.port, services=1, instances=1, pool=3, **database.target
-        ) as services,
+        Services(database.host, database.port, services=1, instances=1, pool=3, **database.target) as services,
     ):
         services.set(rate=50, hold_ms=500)
         wait_for("work", lambda: services.counts().done > 0)
@@ -257,9 +245,7 @@ def test_nothing_is_left(database):
 
 def test_services_start_without_a_database():
     """Services start while their database is away, and count that it is."""
-    with Services(
-        "127.0.0.1", 9, services=1, instances=1, pool=1, rate=20, connection_timeout_s=0.25
-    ) as services:
+    with Services("127.0.0.1", 9, services=1, instances=1, pool=1, rate=20, connection_timeout_s=0.25) as services:
         wait_for("failures", lambda: services.counts().failed.get("connection", 0) > 0)
         counts = services.counts()
 

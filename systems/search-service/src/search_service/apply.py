@@ -77,9 +77,7 @@ def next_offset(database: Engine, topic: str, partition: int) -> int:
         return found.next_offset if found else 0
 
 
-def apply(
-    database: Engine, position: Position, events: Sequence[Event], *, is_dirty_tracking: bool
-) -> Applied:
+def apply(database: Engine, position: Position, events: Sequence[Event], *, is_dirty_tracking: bool) -> Applied:
     """
     Apply the events of a batch, all or none.
 
@@ -126,12 +124,7 @@ def mark(session: Session, since: Mapping[str, datetime], *, is_own: bool) -> No
         return
     work = insert(WorkRow).values(
         [
-            {
-                "product_id": p,
-                "document_version": v,
-                "since": since[p],
-                "own_since": since[p] if is_own else None,
-            }
+            {"product_id": p, "document_version": v, "since": since[p], "own_since": since[p] if is_own else None}
             for p, v in raised
         ]
     )
@@ -198,9 +191,7 @@ def _apply(session: Session, events: Sequence[Event], *, is_dirty_tracking: bool
     return changed
 
 
-def _locked(
-    session: Session, row_type: type[Any], ids: set[str], *, is_dirty_tracking: bool
-) -> dict[str, Any]:
+def _locked(session: Session, row_type: type[Any], ids: set[str], *, is_dirty_tracking: bool) -> dict[str, Any]:
     """Return the rows of entities, locked; with dirty tracking no text is read that is stored out of line."""
     if not ids:
         return {}
@@ -249,8 +240,7 @@ def _products_of(type_name: str, row: Any) -> set[str]:
 def _expect(session: Session, product_ids: set[str]) -> None:
     """Make rows for products that have only been heard of: their documents need a version too."""
     rows = [
-        {"id": i, "version": 0, "is_deleted": True, "at": datetime.fromtimestamp(0, UTC)}
-        for i in sorted(product_ids)
+        {"id": i, "version": 0, "is_deleted": True, "at": datetime.fromtimestamp(0, UTC)} for i in sorted(product_ids)
     ]
     if rows:
         session.execute(insert(ProductRow).values(rows).on_conflict_do_nothing())
@@ -258,15 +248,10 @@ def _expect(session: Session, product_ids: set[str]) -> None:
 
 def _fan_out(session: Session, type_name: str, entity_id: str, since: datetime) -> None:
     """Leave word that the products of a supplier or a category are to be marked, from the first."""
-    wanted = insert(FanOutRow).values(
-        type=type_name, id=entity_id, after_product_id="", since=since
-    )
+    wanted = insert(FanOutRow).values(type=type_name, id=entity_id, after_product_id="", since=since)
     session.execute(
         wanted.on_conflict_do_update(
             index_elements=["type", "id"],
-            set_={
-                "after_product_id": "",
-                "since": func.least(FanOutRow.since, wanted.excluded.since),
-            },
+            set_={"after_product_id": "", "since": func.least(FanOutRow.since, wanted.excluded.since)},
         )
     )

@@ -15,15 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 import msgspec
-from confluent_kafka import (
-    OFFSET_END,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Message,
-    Producer,
-    TopicPartition,
-)
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import Engine
@@ -92,11 +84,7 @@ def create_topics(settings: Settings) -> None:
     """
     admin = AdminClient(clients_of(settings))
     size = {"max.message.bytes": str(MESSAGE_MOST)}
-    compact = {
-        **size,
-        "cleanup.policy": "compact",
-        "min.compaction.lag.ms": str(UNCOMPACTED_MS),
-    }
+    compact = {**size, "cleanup.policy": "compact", "min.compaction.lag.ms": str(UNCOMPACTED_MS)}
     kept = {**size, "retention.ms": str(KEPT_MS)}
     wanted = [NewTopic(settings.topic(name), settings.partitions, config=compact) for name in TYPES]
     wanted.append(NewTopic(settings.dead_letter_topic, 1, config=kept))
@@ -153,9 +141,7 @@ class EventReader:
 
     def __enter__(self) -> Self:
         """Join the group."""
-        self._consumer.subscribe(
-            list(self._types), on_assign=self._assigned, on_revoke=self._gone, on_lost=self._gone
-        )
+        self._consumer.subscribe(list(self._types), on_assign=self._assigned, on_revoke=self._gone, on_lost=self._gone)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -187,9 +173,7 @@ class EventReader:
         """Return, for each partition of this member, the number of events that are not applied."""
         lags = {}
         for (topic, partition), expected in self._expected.items():
-            low, high = self._consumer.get_watermark_offsets(
-                TopicPartition(topic, partition), cached=True
-            )
+            low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
             if high >= 0:
                 lags[f"{topic}/{partition}"] = max(0, high - max(expected, low))
         return lags
@@ -222,8 +206,7 @@ class EventReader:
         for topic in self._types:
             if topic not in there or there[topic].error is not None:
                 raise UnavailableError(
-                    f"Kafka at {self._settings.kafka} does not have the topic {topic}",
-                    "Run: search-service setup.",
+                    f"Kafka at {self._settings.kafka} does not have the topic {topic}", "Run: search-service setup."
                 )
         self._is_doubted = False
 
@@ -264,9 +247,7 @@ class EventReader:
         with self._timed(DECODE):
             for message in batch:
                 try:
-                    events.append(
-                        decode(message.value(), topic_type=self._types[key[0]], key=message.key())
-                    )
+                    events.append(decode(message.value(), topic_type=self._types[key[0]], key=message.key()))
                 except BadEventError as error:
                     self._dead_letters.put(message, str(error))
         dead = len(batch) - len(events)
@@ -277,9 +258,7 @@ class EventReader:
         except RefusedError:
             return self._apply_singly(key, batch, dead)
 
-    def _apply_singly(
-        self, key: tuple[str, int], batch: Sequence[Message], dead: int
-    ) -> tuple[Applied, int]:
+    def _apply_singly(self, key: tuple[str, int], batch: Sequence[Message], dead: int) -> tuple[Applied, int]:
         """Apply a batch event by event; those that the database refuses become dead letters."""
         changed = ignored = 0
         expected = self._expected[key]
@@ -304,9 +283,7 @@ class EventReader:
     def _commit(
         self, key: tuple[str, int], expected: int, batch: Sequence[Message], events: Sequence[Event]
     ) -> Applied:
-        place = Position(
-            topic=key[0], partition=key[1], expected=expected, next=_offset(batch[-1]) + 1
-        )
+        place = Position(topic=key[0], partition=key[1], expected=expected, next=_offset(batch[-1]) + 1)
         is_tracking = self._settings.dirty_tracking == "on"
         with self._timed(APPLY):
             return apply(self._database, place, events, is_dirty_tracking=is_tracking)

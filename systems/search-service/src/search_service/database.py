@@ -49,8 +49,7 @@ def connect(url: str, *, size: int = 5) -> Engine:
         )
     except (ArgumentError, ImportError, ValueError) as error:
         raise SettingsError(
-            f"SEARCH_DATABASE_URL cannot be used: {error}",
-            "It looks like postgresql://USER@HOST:PORT/DATABASE.",
+            f"SEARCH_DATABASE_URL cannot be used: {error}", "It looks like postgresql://USER@HOST:PORT/DATABASE."
         ) from None
 
 
@@ -80,10 +79,7 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
         ServiceError: the tables are missing.
     """
     try:
-        with (
-            Session(database.execution_options(isolation_level=isolation)) as session,
-            session.begin(),
-        ):
+        with Session(database.execution_options(isolation_level=isolation)) as session, session.begin():
             yield session
     except (OperationalError, InterfaceError) as error:
         raise unavailable(error) from error
@@ -92,9 +88,7 @@ def transaction(database: Engine, *, isolation: str = "READ COMMITTED") -> Itera
     except ProgrammingError as error:
         if getattr(error.orig, "sqlstate", None) != _NO_TABLE:
             raise
-        raise ServiceError(
-            "the database lacks the tables of the service", "Run: search-service setup."
-        ) from error
+        raise ServiceError("the database lacks the tables of the service", "Run: search-service setup.") from error
 
 
 def unavailable(error: DBAPIError) -> UnavailableError:

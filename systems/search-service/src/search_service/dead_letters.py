@@ -32,11 +32,7 @@ class DeadLetters:
         ]
         try:
             self._producer.produce(
-                self._topic,
-                key=message.key(),
-                value=message.value(),
-                headers=headers,
-                on_delivery=self._delivered,
+                self._topic, key=message.key(), value=message.value(), headers=headers, on_delivery=self._delivered
             )
         except (BufferError, KafkaException) as error:
             raise UnavailableError(f"Kafka does not take a dead letter: {error}") from None

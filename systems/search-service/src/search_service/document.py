@@ -36,15 +36,7 @@ def document_of(parts: Parts, version: int) -> dict[str, Any]:
     titles = [asset.title for asset in sorted(parts.assets, key=lambda asset: asset.id)]
     categories = [category.name for category in parts.categories]
     supplier = parts.supplier.name if parts.supplier else ""
-    words = [
-        product.name,
-        product.brand,
-        product.description,
-        supplier,
-        *categories,
-        *titles,
-        *texts,
-    ]
+    words = [product.name, product.brand, product.description, supplier, *categories, *titles, *texts]
     return {
         "id": product.id,
         "version": version,

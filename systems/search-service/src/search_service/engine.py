@@ -83,9 +83,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Engine:
     """A connection to a search engine; safe to use from several threads."""
 
-    def __init__(
-        self, url: str, *, timeout_s: float = TIMEOUT_S, patience_s: float = PATIENCE_S
-    ) -> None:
+    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S, patience_s: float = PATIENCE_S) -> None:
         """
         Keep the address; nothing is sent yet.
 
@@ -103,10 +101,7 @@ class Engine:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connections."""
         self.close()
@@ -214,9 +209,7 @@ class Engine:
         body = {"size": 0, "track_total_hits": True, "query": query or {"match_all": {}}}
         return int(self.search(index, body)["hits"]["total"]["value"])
 
-    def versions(
-        self, index: str, query: Mapping[str, Any] | None = None
-    ) -> Iterator[tuple[str, int, bool]]:
+    def versions(self, index: str, query: Mapping[str, Any] | None = None) -> Iterator[tuple[str, int, bool]]:
         """Yield the id, the version and whether it is a tombstone, of every searchable document, by id."""
         after: list[Any] | None = None
         while True:

@@ -54,10 +54,7 @@ class Product(Entity, frozen=True, kw_only=True, tag="product", tag_field="type"
     category_id: Identifier
     supplier_id: Identifier
     attributes: Annotated[
-        dict[
-            Annotated[str, Meta(min_length=1, max_length=60)],
-            Annotated[str, Meta(max_length=ATTRIBUTE_MOST)],
-        ],
+        dict[Annotated[str, Meta(min_length=1, max_length=60)], Annotated[str, Meta(max_length=ATTRIBUTE_MOST)]],
         Meta(max_length=ATTRIBUTES_MOST),
     ] = {}
 

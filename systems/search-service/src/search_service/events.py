@@ -11,22 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from search_service.entities import (
-    AnyEntity,
-    Asset,
-    Category,
-    Identifier,
-    Product,
-    Supplier,
-    Version,
-)
+from search_service.entities import AnyEntity, Asset, Category, Identifier, Product, Supplier, Version
 
-TYPES: dict[str, type[AnyEntity]] = {
-    "supplier": Supplier,
-    "category": Category,
-    "product": Product,
-    "asset": Asset,
-}
+TYPES: dict[str, type[AnyEntity]] = {"supplier": Supplier, "category": Category, "product": Product, "asset": Asset}
 """By the name of a type, its entity; each type has a topic of its own."""
 
 Moment = Annotated[datetime, Meta(tz=True)]
@@ -34,9 +21,7 @@ YEARS = range(1970, 2200)
 """Years in which events are written. Python and PostgreSQL do not agree about the first and the last years."""
 
 
-class Changed(
-    Struct, frozen=True, kw_only=True, tag="changed", tag_field="event", forbid_unknown_fields=True
-):
+class Changed(Struct, frozen=True, kw_only=True, tag="changed", tag_field="event", forbid_unknown_fields=True):
     """An entity has a new version."""
 
     version: Version
@@ -50,9 +35,7 @@ class Changed(
         return self.entity.id
 
 
-class Deleted(
-    Struct, frozen=True, kw_only=True, tag="deleted", tag_field="event", forbid_unknown_fields=True
-):
+class Deleted(Struct, frozen=True, kw_only=True, tag="deleted", tag_field="event", forbid_unknown_fields=True):
     """An entity was deleted, which is a version like any other."""
 
     version: Version

@@ -32,9 +32,7 @@ def fan_out_page(database: Engine, most: int) -> int:
         ids = list(session.scalars(page.order_by(ProductRow.id).limit(most)))
         mark(session, dict.fromkeys(ids, change.since), is_own=False)
         if len(ids) < most:
-            session.execute(
-                delete(FanOutRow).where(FanOutRow.type == change.type, FanOutRow.id == change.id)
-            )
+            session.execute(delete(FanOutRow).where(FanOutRow.type == change.type, FanOutRow.id == change.id))
         else:
             change.after_product_id = ids[-1]
         return len(ids)

@@ -42,13 +42,9 @@ def live_of(session: Session) -> GenerationRow | None:
     return session.scalars(select(GenerationRow).where(GenerationRow.state == LIVE)).first()
 
 
-def new_generation(
-    session: Session, engine: Engine, settings: Settings, state: str, body: Body
-) -> GenerationRow:
+def new_generation(session: Session, engine: Engine, settings: Settings, state: str, body: Body) -> GenerationRow:
     """Add a generation whose name neither the database nor the engine has; the index is not created yet."""
-    number = 1 + max(
-        (_number_of(name) for name in session.scalars(select(GenerationRow.name))), default=0
-    )
+    number = 1 + max((_number_of(name) for name in session.scalars(select(GenerationRow.name))), default=0)
     while engine.exists(name_of(settings, number)):
         number += 1
     shards = body["settings"]["number_of_shards"]

@@ -21,14 +21,7 @@ from search_service.document import Parts, document_of, tombstone_of
 from search_service.engine import Engine, Write
 from search_service.entities import Asset, Category, Product, Supplier
 from search_service.mapping import fields_of
-from search_service.model import (
-    AssetRow,
-    CategoryRow,
-    GenerationRow,
-    ProductRow,
-    SupplierRow,
-    WorkRow,
-)
+from search_service.model import AssetRow, CategoryRow, GenerationRow, ProductRow, SupplierRow, WorkRow
 from search_service.phases import BULK, DOCUMENT, FINISH, Phases
 from search_service.share import SLOTS
 
@@ -135,11 +128,7 @@ def index_page(
         taken=len(page.documents),
         done=len(done),
         conflicts=sum(o.status == 409 for o in outcomes),
-        refused=tuple(
-            f"{o.write.id}: {o.reason}"
-            for o in outcomes
-            if not (o.is_done or o.is_busy or o.is_gone)
-        ),
+        refused=tuple(f"{o.write.id}: {o.reason}" for o in outcomes if not (o.is_done or o.is_busy or o.is_gone)),
         is_busy=any(o.is_busy for o in outcomes),
         # An index that was dropped meanwhile is not among those of the next snapshot.
         missing=next((o.write.index for o in outcomes if o.is_gone and not o.is_done), ""),
@@ -149,11 +138,7 @@ def index_page(
 
 
 def work_of(
-    database: Database,
-    most: int,
-    *,
-    skip: frozenset[str] = frozenset(),
-    slots: frozenset[int] | None = None,
+    database: Database, most: int, *, skip: frozenset[str] = frozenset(), slots: frozenset[int] | None = None
 ) -> Page:
     """Return the oldest work, its documents and the indexes to write, all of one snapshot."""
     with transaction(database, isolation="REPEATABLE READ") as session:
@@ -174,18 +159,14 @@ def work_of(
         )
 
 
-def _oldest(
-    session: Session, wanted: Select[tuple[str, datetime, datetime | None]], most: int
-) -> dict[str, Change]:
+def _oldest(session: Session, wanted: Select[tuple[str, datetime, datetime | None]], most: int) -> dict[str, Change]:
     """
     Return the oldest changes by product: products' own before those of their suppliers and categories.
 
     A renamed category may have thousands of products. They get a quarter of each page, and what is left of it.
     """
 
-    def oldest(
-        these: Select[tuple[str, datetime, datetime | None]], count: int
-    ) -> dict[str, Change]:
+    def oldest(these: Select[tuple[str, datetime, datetime | None]], count: int) -> dict[str, Change]:
         rows = session.execute(these.limit(count))
         return {row[0]: Change(at=row[1], own_at=row[2]) for row in rows}
 
@@ -200,9 +181,7 @@ def finish(database: Database, documents: Sequence[Document]) -> None:
     """Delete the work of documents that were indexed, unless a later version has left new work."""
     if not documents:
         return
-    keys = tuple_(WorkRow.product_id, WorkRow.document_version).in_(
-        [(d.id, d.version) for d in documents]
-    )
+    keys = tuple_(WorkRow.product_id, WorkRow.document_version).in_([(d.id, d.version) for d in documents])
     with transaction(database) as session:
         # Locked in the order in which work is written, so the two never wait for each other.
         locked = select(WorkRow.product_id).where(keys).order_by(WorkRow.product_id)
@@ -212,9 +191,7 @@ def finish(database: Database, documents: Sequence[Document]) -> None:
 
 def documents_of(session: Session, product_ids: Sequence[str]) -> list[Document]:
     """Return the documents and tombstones of products, from the session's snapshot, in the order of their ids."""
-    products = session.scalars(
-        select(ProductRow).where(ProductRow.id.in_(product_ids)).order_by(ProductRow.id)
-    ).all()
+    products = session.scalars(select(ProductRow).where(ProductRow.id.in_(product_ids)).order_by(ProductRow.id)).all()
     kept = [row for row in products if not row.is_deleted]
     suppliers = _suppliers(session, {row.supplier_id for row in kept if row.supplier_id})
     categories = _categories(session, {row.category_id for row in kept if row.category_id})
@@ -246,10 +223,7 @@ def documents_of(session: Session, product_ids: Sequence[str]) -> list[Document]
 
 def _suppliers(session: Session, ids: set[str]) -> dict[str, Supplier]:
     wanted = select(SupplierRow).where(SupplierRow.id.in_(ids), SupplierRow.is_deleted.is_(False))
-    return {
-        row.id: Supplier(id=row.id, name=row.name, country=row.country)
-        for row in session.scalars(wanted)
-    }
+    return {row.id: Supplier(id=row.id, name=row.name, country=row.country) for row in session.scalars(wanted)}
 
 
 def _categories(session: Session, ids: set[str]) -> dict[str, Category]:
@@ -259,13 +233,9 @@ def _categories(session: Session, ids: set[str]) -> dict[str, Category]:
         missing = ids - found.keys()
         if not missing:
             break
-        wanted = select(CategoryRow).where(
-            CategoryRow.id.in_(missing), CategoryRow.is_deleted.is_(False)
-        )
+        wanted = select(CategoryRow).where(CategoryRow.id.in_(missing), CategoryRow.is_deleted.is_(False))
         rows = session.scalars(wanted).all()
-        found |= {
-            row.id: Category(id=row.id, name=row.name, parent_id=row.parent_id) for row in rows
-        }
+        found |= {row.id: Category(id=row.id, name=row.name, parent_id=row.parent_id) for row in rows}
         ids = {row.parent_id for row in rows if row.parent_id}
     return found
 
@@ -297,6 +267,4 @@ def _product(row: ProductRow) -> Product:
 
 
 def _asset(row: AssetRow) -> Asset:
-    return Asset(
-        id=row.id, product_id=row.product_id or "", title=row.title, text=row.text, views=row.views
-    )
+    return Asset(id=row.id, product_id=row.product_id or "", title=row.title, text=row.text, views=row.views)

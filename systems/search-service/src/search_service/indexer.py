@@ -90,9 +90,7 @@ class Unseen:
 class Indexing:
     """The thread's work of fan-out and indexing: one step at a time."""
 
-    def __init__(
-        self, database: Database, engine: Engine, settings: Settings, metrics: Metrics
-    ) -> None:
+    def __init__(self, database: Database, engine: Engine, settings: Settings, metrics: Metrics) -> None:
         """Keep what is needed; nothing is sent yet."""
         self._database = database
         self._engine = engine

@@ -35,18 +35,10 @@ _MAKERS = _words(
 _COUNTRIES = ("DE", "FR", "IT", "PL", "SE", "US", "VN", "CN")
 _WORDS = (
     *(*_KINDS, *_MATERIALS, *_TRAITS),
-    *_words(
-        "the a of and with for in on it is are was this that can be from by at as before after while when"
-    ),
-    *_words(
-        "use clean store carry open close fold wash dry hang mount repair replace check measure adjust"
-    ),
-    *_words(
-        "surface handle cover frame buckle zip seam sole strap pole valve burner filter lid spout blade"
-    ),
-    *_words(
-        "winter summer rain snow wind mountain river forest road camp night morning year week hour minute"
-    ),
+    *_words("the a of and with for in on it is are was this that can be from by at as before after while when"),
+    *_words("use clean store carry open close fold wash dry hang mount repair replace check measure adjust"),
+    *_words("surface handle cover frame buckle zip seam sole strap pole valve burner filter lid spout blade"),
+    *_words("winter summer rain snow wind mountain river forest road camp night morning year week hour minute"),
 )
 
 SHARES: Mapping[str, float] = {
@@ -193,9 +185,7 @@ class Load:
             b'{"event":"changed","version":0,"at":"2026-01-01T00:00:00Z","entity":{}}',
             b'{"event":"deleted","version":1,"at":"2026-01-01T00:00:00Z","type":"order","id":"o-1"}',
         )
-        return Outgoing(
-            type="product", key=f"p-{number}".encode(), value=self._random.choice(values)
-        )
+        return Outgoing(type="product", key=f"p-{number}".encode(), value=self._random.choice(values))
 
     def _changed(self, entity: AnyEntity, version: int, at: datetime) -> Outgoing:
         event = Changed(version=version, at=at, entity=entity)

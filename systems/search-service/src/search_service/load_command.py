@@ -48,14 +48,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="further assets, of products that are sold no more: they change but are not searched (0)",
     )
-    parser.add_argument(
-        "--rate", type=float, default=100.0, metavar="N", help="events a second (100)"
-    )
+    parser.add_argument("--rate", type=float, default=100.0, metavar="N", help="events a second (100)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="N", help="duration (60)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all choices (1)")
-    parser.add_argument(
-        "--text-kb", type=int, default=10, metavar="N", help="length of an asset's text (10)"
-    )
+    parser.add_argument("--text-kb", type=int, default=10, metavar="N", help="length of an asset's text (10)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed-only", action="store_true", help="write version 1 only")
     which.add_argument("--no-seed", action="store_true", help="write changes only")
@@ -75,12 +71,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write, and say each second how much was written and how much was asked for."""
     _check(arguments)
-    load = Load(
-        products=arguments.products,
-        seed=arguments.seed,
-        text_kb=arguments.text_kb,
-        archive=arguments.archive,
-    )
+    load = Load(products=arguments.products, seed=arguments.seed, text_kb=arguments.text_kb, archive=arguments.archive)
     if arguments.restore_archive:
         _print({"restored": _restore(load, settings)})
         return 0
@@ -98,11 +89,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    for name, least, most in (
-        ("products", 1, 10**7),
-        ("archive", 0, 10**8),
-        ("text_kb", 0, 1000),
-    ):
+    for name, least, most in (("products", 1, 10**7), ("archive", 0, 10**8), ("text_kb", 0, 1000)):
         if not least <= getattr(arguments, name) <= most:
             option = name.replace("_", "-")
             raise ServiceError(f"--{option} must be from {least} to {most}")
@@ -235,8 +222,7 @@ class _Sender:
     def _check(self, *, is_stuck: bool) -> None:
         if self._failure or is_stuck:
             raise UnavailableError(
-                f"Kafka at {self._settings.kafka} does not take events: "
-                f"{self._failure or 'no answer'}",
+                f"Kafka at {self._settings.kafka} does not take events: {self._failure or 'no answer'}",
                 "Start it, set SEARCH_KAFKA, or create the topics: search-service setup.",
             )
 

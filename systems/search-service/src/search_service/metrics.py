@@ -31,33 +31,17 @@ class Metrics:
         self.registry.register(_PhaseCollector(self.phases))
         self._read = Counter("search_events_read", "Events read from Kafka", registry=self.registry)
         self._applied = Counter(
-            "search_events_applied",
-            "Events that changed the copy",
-            ["type"],
-            registry=self.registry,
+            "search_events_applied", "Events that changed the copy", ["type"], registry=self.registry
         )
         self._ignored = Counter(
-            "search_events_ignored",
-            "Events at or below the version of the copy",
-            registry=self.registry,
+            "search_events_ignored", "Events at or below the version of the copy", registry=self.registry
         )
-        self._dead = Counter(
-            "search_events_dead", "Events written as dead letters", registry=self.registry
-        )
-        self._lag = Gauge(
-            "search_lag_events", "Events of this indexer not applied yet", registry=self.registry
-        )
-        self._indexed = Counter(
-            "search_documents_indexed", "Documents that were written", registry=self.registry
-        )
-        self._refused = Counter(
-            "search_documents_refused", "Documents that the engine refused", registry=self.registry
-        )
+        self._dead = Counter("search_events_dead", "Events written as dead letters", registry=self.registry)
+        self._lag = Gauge("search_lag_events", "Events of this indexer not applied yet", registry=self.registry)
+        self._indexed = Counter("search_documents_indexed", "Documents that were written", registry=self.registry)
+        self._refused = Counter("search_documents_refused", "Documents that the engine refused", registry=self.registry)
         self._failures = Counter(
-            "search_failures",
-            "Attempts that a server did not answer",
-            ["work"],
-            registry=self.registry,
+            "search_failures", "Attempts that a server did not answer", ["work"], registry=self.registry
         )
         self._conflicts = Counter(
             "search_documents_known",
@@ -74,10 +58,7 @@ class Metrics:
         self._fresh_own = self._freshness.labels("product")
         self._fresh_others = self._freshness.labels("supplier or category")
         self._apply = Histogram(
-            "search_apply_seconds",
-            "One round of applying events",
-            buckets=_SECONDS,
-            registry=self.registry,
+            "search_apply_seconds", "One round of applying events", buckets=_SECONDS, registry=self.registry
         )
 
     def serve(self, port: int) -> None:

@@ -137,9 +137,6 @@ class GenerationRow(Base):
     __table_args__ = (
         Index("generation_live", "state", unique=True, postgresql_where=text("state = 'live'")),
         Index(
-            "generation_next",
-            text("(true)"),
-            unique=True,
-            postgresql_where=text("state IN ('planned', 'building')"),
+            "generation_next", text("(true)"), unique=True, postgresql_where=text("state IN ('planned', 'building')")
         ),
     )

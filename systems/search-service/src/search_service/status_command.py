@@ -92,12 +92,7 @@ def status_of(settings: Settings) -> Status:
         )
     age = None if oldest is None else (datetime.now(UTC) - oldest).total_seconds()
     return Status(
-        lag_events=lag,
-        dead_letters=dead,
-        fan_outs=fan_outs,
-        index_work=work,
-        oldest_work_s=age,
-        generations=found,
+        lag_events=lag, dead_letters=dead, fan_outs=fan_outs, index_work=work, oldest_work_s=age, generations=found
     )
 
 

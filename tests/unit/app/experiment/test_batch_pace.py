@@ -13,10 +13,7 @@ def test_the_newest_line_is_not_known_yet():
 
     assert 4 == len(found.rates)
     assert record[-2].t == found.end_s
-    assert (
-        pytest.approx(record[0].read_bytes + record[0].write_bytes)
-        == found.rates[0].bytes_per_s * record[0].dt
-    )
+    assert pytest.approx(record[0].read_bytes + record[0].write_bytes) == found.rates[0].bytes_per_s * record[0].dt
 
 
 def test_credits_are_those_of_the_newest_known_line():
@@ -24,9 +21,7 @@ def test_credits_are_those_of_the_newest_known_line():
     record = lines(3, balance={"instance_ebs_throughput": 0.5, "volume_throughput": None})
     found = slow_truth_of_lines(record)
 
-    assert {"instance_ebs_throughput": 0.5} == {
-        name: one.ratio for name, one in found.balances.items()
-    }
+    assert {"instance_ebs_throughput": 0.5} == {name: one.ratio for name, one in found.balances.items()}
     assert {record[-2].t} == {one.time_s for one in found.balances.values()}
 
 

@@ -23,9 +23,7 @@ R5 = Instance(
     storage=Storage(kind="io1", size_gib=3000.0, provisioned_ops_per_s=30_000.0),
     launched_s=1_559_347_200,
 )
-TRUTH = GroundTruth(
-    clock=60.0, recorded_s=40.0, held=(), wrong=(), is_void=False, kept_up="It kept up."
-)
+TRUTH = GroundTruth(clock=60.0, recorded_s=40.0, held=(), wrong=(), is_void=False, kept_up="It kept up.")
 
 
 def phase(*minutes: tuple[int, int], start_s: int = START_S, instance: Instance = R5) -> Snapshot:

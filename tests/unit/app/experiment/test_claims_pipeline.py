@@ -27,9 +27,7 @@ def notes(**figures) -> str:
     judge = ClaimsJudge(ClaimsPlan(phases=PHASES), catalog(), print, None)
     for phase in PHASES:
         if phase.name in figures:
-            run = SimpleNamespace(
-                figures=figures[phase.name], setup=GateSetup(instance=phase.instance)
-            )
+            run = SimpleNamespace(figures=figures[phase.name], setup=GateSetup(instance=phase.instance))
             judge.read[phase.name] = SimpleNamespace(run=run)
     return "\n".join(judge.notes())
 
@@ -50,9 +48,7 @@ def test_the_larger_class_is_compared_with_the_post():
 def test_the_pace_is_compared_with_the_same_jobs_without_it():
     paced = replace(JOBS, jobs_minutes=84.0)
 
-    assert "the same jobs took 84 min instead of 60 min" in notes(
-        **{"three-jobs": JOBS, "paced": paced}
-    )
+    assert "the same jobs took 84 min instead of 60 min" in notes(**{"three-jobs": JOBS, "paced": paced})
 
 
 def test_phases_that_were_not_played_are_not_compared():

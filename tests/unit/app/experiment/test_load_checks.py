@@ -63,9 +63,7 @@ def test_a_class_is_named_with_its_price():
     assert not load_checks.class_check(None, None, db_class="db.m6g.xlarge").is_right
 
 
-@pytest.mark.parametrize(
-    ("least", "is_right"), [(0.2, True), (0.19, True), (0.15, False), (0.0, False), (None, False)]
-)
+@pytest.mark.parametrize(("least", "is_right"), [(0.2, True), (0.19, True), (0.15, False), (0.0, False), (None, False)])
 def test_the_reserve_is_kept(least: float | None, is_right: bool):
     figures = replace(FIGURES, byte_balance_min=least)
 

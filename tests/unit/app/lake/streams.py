@@ -12,9 +12,7 @@ ACCOUNT, REGION = "123456789012", "eu-central-1"
 UNITS = {"ReadIOPS": "Count/Second", "ReadLatency": "Seconds"}
 
 
-def record(
-    metric: str, minute: int, mean: float, instance: str = "orders", count: float = 60.0
-) -> dict:
+def record(metric: str, minute: int, mean: float, instance: str = "orders", count: float = 60.0) -> dict:
     """A record of one minute, with a minimum of half the mean and a maximum of twice the mean."""
     return {
         "metric_stream_name": "all",

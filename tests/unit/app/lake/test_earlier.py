@@ -46,10 +46,7 @@ def test_the_window_before_has_the_same_length(lake: Lake):
 def test_a_window_before_that_lacks_points_says_so(lake: Lake):
     earlier = table_before(lake, ("30h", None, None), lambda window: judged(lake, window))
 
-    assert (
-        "The points begin at 2021-03-08 18:00 UTC, so the window before is not complete."
-        == earlier.note
-    )
+    assert "The points begin at 2021-03-08 18:00 UTC, so the window before is not complete." == earlier.note
 
 
 def test_changes_need_a_window(lake: Lake):

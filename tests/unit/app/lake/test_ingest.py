@@ -160,9 +160,7 @@ def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
     """Each time, until it is mended; descriptions alone need no metrics beside them."""
     source = tmp_path / "in"
     json_file(source / "0.gz", minutes(3))
-    answer = {
-        "DBInstances": [{"DBInstanceIdentifier": "orders", "DBInstanceClass": "db.m6g.large"}]
-    }
+    answer = {"DBInstances": [{"DBInstanceIdentifier": "orders", "DBInstanceClass": "db.m6g.large"}]}
     (source / "instances.json").write_text(json.dumps(answer))
     lake = open_lake(str(tmp_path / "lake"))
     sound = ingest(str(source), lake)

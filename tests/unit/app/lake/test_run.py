@@ -28,9 +28,7 @@ def test_without_pyspark_the_extra_is_named(lake_url: str, monkeypatch: pytest.M
 
 
 @pytest.mark.spark
-def test_without_java_the_command_that_installs_it_is_named(
-    lake_url: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_java_the_command_that_installs_it_is_named(lake_url: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageError, match="this machine has no Java, which Spark needs") as raised:

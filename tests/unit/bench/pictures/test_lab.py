@@ -22,12 +22,7 @@ def cast(*events: tuple[float, str], width: int = 60, height: int = 3) -> str:
 def test_writes_that_belong_together_are_one_picture_and_waits_are_cut():
     """Two writes of one redraw are one frame; a long wait is shown for a moment; the run keeps its seconds."""
     frames = lab.frames_of(
-        cast(
-            (0, "setting up\r\n"),
-            (20, "one"),
-            (20.05, " and two\r\n"),
-            (21, "db is up against X\r\n"),
-        )
+        cast((0, "setting up\r\n"), (20, "one"), (20.05, " and two\r\n"), (21, "db is up against X\r\n"))
     )
 
     assert [["setting up", "", ""], ["setting up", "one and two", ""]] == [
@@ -38,13 +33,9 @@ def test_writes_that_belong_together_are_one_picture_and_waits_are_cut():
 
 def test_a_panel_is_drawn_over_itself():
     """What a program erases is not in the picture."""
-    frames = lab.frames_of(
-        cast((0, "credits 9 %"), (1, "\r\x1b[2Kcredits 8 %"), (2, "\r\n is up against X\r\n"))
-    )
+    frames = lab.frames_of(cast((0, "credits 9 %"), (1, "\r\x1b[2Kcredits 8 %"), (2, "\r\n is up against X\r\n")))
 
-    assert [["credits 9 %"], ["credits 8 %"]] == [
-        lab.text_of(frame.lines)[:1] for frame in frames[:2]
-    ]
+    assert [["credits 9 %"], ["credits 8 %"]] == [lab.text_of(frame.lines)[:1] for frame in frames[:2]]
 
 
 def test_the_end_goes_back_to_the_head_of_the_report():

@@ -21,9 +21,7 @@ HOLDER = databases.session(
 
 def waiter(pid: int, waited_s: float = 30.0):
     """A session that wants a row."""
-    return databases.session(
-        pid=pid, state="active", wait_event_type="Lock", wait_event="tuple", state_s=waited_s
-    )
+    return databases.session(pid=pid, state="active", wait_event_type="Lock", wait_event="tuple", state_s=waited_s)
 
 
 def glance(waits: dict[int, tuple[int, ...]], *, waited_s: float = 30.0, holder=HOLDER):

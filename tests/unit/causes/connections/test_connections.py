@@ -36,9 +36,7 @@ def test_a_healthy_server_has_notes_only():
     assert set(reading) == {"ConnectionsHeld", "ConnectionArrivals"}
     assert {cause.severity for cause in reading.values()} == {"note"}
     assert reading["ConnectionArrivals"].title == title
-    assert (
-        reading["ConnectionsHeld"].title == "12 of 97 usable connections are open, 8 of them active"
-    )
+    assert reading["ConnectionsHeld"].title == "12 of 97 usable connections are open, 8 of them active"
 
 
 def test_what_is_held_is_set_against_what_the_machine_runs():
@@ -72,9 +70,7 @@ def test_states_are_reported_with_ages_and_holders():
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "severity"), [(77, None), (78, "warning"), (92, "warning"), (93, "critical")]
-)
+@pytest.mark.parametrize(("count", "severity"), [(77, None), (78, "warning"), (92, "warning"), (93, "critical")])
 def test_what_is_reserved_is_not_to_be_had(count: int, severity: str | None):
     """Of 100 connections 97 are usable: 78 are 80 %, 93 are 95 %."""
     cause = found(observed([crowd(count)])).get("NearMaxConnections")
@@ -96,10 +92,7 @@ def test_what_is_reserved_is_not_to_be_had(count: int, severity: str | None):
 )
 @pytest.mark.parametrize(
     ("state", "code"),
-    [
-        ("idle in transaction", "IdleInTransaction"),
-        ("idle in transaction (aborted)", "AbortedTransactions"),
-    ],
+    [("idle in transaction", "IdleInTransaction"), ("idle in transaction (aborted)", "AbortedTransactions")],
 )
 def test_open_transactions_are_judged_by_age_and_number(state, code, age_s, count, severity):
     """A minute is a warning, an hour critical; so are a tenth and a quarter of all that fit."""
@@ -152,9 +145,7 @@ def test_few_bad_endings_are_accidents():
     assert "SessionsEndedBadly" not in found(many)
 
 
-@pytest.mark.parametrize(
-    ("came", "severity"), [(240, None), (600, "note"), (1200, "warning"), (6000, "warning")]
-)
+@pytest.mark.parametrize(("came", "severity"), [(240, None), (600, "note"), (1200, "warning"), (6000, "warning")])
 def test_many_short_connections_are_reported(came: int, severity: str | None):
     """From 5 a second a note, from 20 a warning; held for a tenth of a second here."""
     rows = [crowd(2, n * 10, connected_s=0.1) for n in range(1, 10)]
@@ -179,9 +170,7 @@ def test_ages_that_differ_are_reported_by_median_and_longest():
 
     assert "for 12 s (median), 20 s at most" == seen.ages(mixed)
     assert "for less than 1 s" == seen.ages(crowd(2, state_s=0.3))
-    assert "1 session holds a transaction open and is idle, for 20 s" == title(
-        *crowd(1, state_s=20.0, **stuck)
-    )
+    assert "1 session holds a transaction open and is idle, for 20 s" == title(*crowd(1, state_s=20.0, **stuck))
     assert "3 sessions hold a transaction open and are idle, for 20 s at most" == title(*mixed)
 
 
@@ -267,11 +256,7 @@ def test_what_cannot_be_seen_is_named():
     bare = msgspec.structs.replace(hidden, server=db.server(version_number=130_022))
     whole = observed([crowd(2)] * 2, sessions=1)
 
-    assert {gap.name for gap in missing_of(bare)} == {
-        "samples of sessions",
-        "states of sessions",
-        "session counters",
-    }
+    assert {gap.name for gap in missing_of(bare)} == {"samples of sessions", "states of sessions", "session counters"}
     assert missing_of(whole) == ()
     assert above_notes(hidden) == set()
 
@@ -279,8 +264,7 @@ def test_what_cannot_be_seen_is_named():
 def test_statements_too_short_to_be_caught_are_counted():
     """No glance saw one at work, and the server counted six seconds of work a second."""
     glances = [
-        db.glance(2.0 * n, sessions=tuple(crowd(8)), active_s=12.0 * n, transaction_count=9_000 * n)
-        for n in range(4)
+        db.glance(2.0 * n, sessions=tuple(crowd(8)), active_s=12.0 * n, transaction_count=9_000 * n) for n in range(4)
     ]
     quiet = msgspec.structs.replace(observed([]), glances=tuple(glances))
 
@@ -298,9 +282,7 @@ def test_a_second_between_two_glances_is_enough():
 
 def test_statements_that_have_not_ended_are_caught():
     """Eight are at work in every glance, and no statement has ended yet."""
-    glances = [
-        db.glance(2.0 * n, sessions=tuple(crowd(8, state="active")), active_s=5.0) for n in range(4)
-    ]
+    glances = [db.glance(2.0 * n, sessions=tuple(crowd(8, state="active")), active_s=5.0) for n in range(4)]
 
     assert seen.busy_between(glances) == 8.0
 

@@ -40,25 +40,19 @@ def kept(
 ) -> Upkeep:
     """A minute with one checkpoint in which so many pages of each entry's way were looked at."""
     last = replace(
-        IDLE,
-        blocks_read=read,
-        blocks_hit=round(looked_at * entries) - read,
-        size_bytes=(LEAVES + grown) * BLOCK_BYTES,
+        IDLE, blocks_read=read, blocks_hit=round(looked_at * entries) - read, size_bytes=(LEAVES + grown) * BLOCK_BYTES
     )
     by_name = {"checkpoints_timed": checkpoints_before + 1, **counted}
     written = replace(TABLE, inserted=entries)
     zero = counters(
-        checkpoints_timed=checkpoints_before,
-        **dict.fromkeys((name for name in by_name if name.startswith("wal")), 0),
+        checkpoints_timed=checkpoints_before, **dict.fromkeys((name for name in by_name if name.startswith("wal")), 0)
     )
     seen = observation(
         reading(START_S, counters=zero),
         reading(START_S + WINDOW_S, counters=counters(**by_name)),
         with_settings(server(version_number=version), {"checkpoint_timeout": "300"}),
     )
-    found = upkeep_of(
-        IndexGrowth(first=IDLE, last=last), TableGrowth(first=TABLE, last=written), seen
-    )
+    found = upkeep_of(IndexGrowth(first=IDLE, last=last), TableGrowth(first=TABLE, last=written), seen)
     assert found is not None
     return found
 
@@ -69,10 +63,7 @@ def test_entries_that_fall_anywhere_change_most_pages_once():
     pages = LEAVES * (1 - math.exp(-1))
 
     assert 0.0 == found.at_end_ratio
-    assert (
-        pytest.approx((1.8 * pages * BLOCK_BYTES + LEAVES * RECORD) / WINDOW_S)
-        == found.written_bytes_per_s
-    )
+    assert pytest.approx((1.8 * pages * BLOCK_BYTES + LEAVES * RECORD) / WINDOW_S) == found.written_bytes_per_s
 
 
 def test_checkpoints_before_the_first_reading_write_nothing_in_between():
@@ -102,9 +93,7 @@ def test_pages_of_a_small_index_tell_nothing():
     last = replace(small, blocks_hit=ENTRIES)
     seen = observation(reading(START_S), reading(START_S + WINDOW_S))
     found = upkeep_of(
-        IndexGrowth(first=small, last=last),
-        TableGrowth(first=TABLE, last=replace(TABLE, inserted=ENTRIES)),
-        seen,
+        IndexGrowth(first=small, last=last), TableGrowth(first=TABLE, last=replace(TABLE, inserted=ENTRIES)), seen
     )
 
     assert 0.0 == found.at_end_ratio
@@ -118,13 +107,9 @@ def test_no_more_pages_are_changed_than_have_an_image():
     free, bound = kept(), kept(wal_full_pages=60, wal_records=0, wal_bytes=60 * 8000.0)
     few = kept(wal_full_pages=10, wal_records=0, wal_bytes=10 * 2000.0)
 
-    assert pytest.approx(1.8 * 60 * BLOCK_BYTES + ENTRIES * RECORD) == (
-        bound.written_bytes_per_s * WINDOW_S
-    )
+    assert pytest.approx(1.8 * 60 * BLOCK_BYTES + ENTRIES * RECORD) == (bound.written_bytes_per_s * WINDOW_S)
     assert free.written_bytes_per_s > 5 * bound.written_bytes_per_s
-    assert pytest.approx(1.8 * 10 * BLOCK_BYTES + ENTRIES * RECORD) == (
-        few.written_bytes_per_s * WINDOW_S
-    )
+    assert pytest.approx(1.8 * 10 * BLOCK_BYTES + ENTRIES * RECORD) == (few.written_bytes_per_s * WINDOW_S)
 
 
 def test_images_are_as_small_as_compression_makes_them():
@@ -202,7 +187,4 @@ def test_soon_after_a_checkpoint_an_index_is_logged_whole():
     whole, usual = (upkeep_of(growth, table, seen, imaged) for imaged in (1.0, None))
     less = LEAVES * (1 - math.exp(-15)) / WINDOW_S - LEAVES * (1 - math.exp(-75)) / 300
 
-    assert (
-        pytest.approx(less * 0.8 * BLOCK_BYTES)
-        == whole.written_bytes_per_s - usual.written_bytes_per_s
-    )
+    assert pytest.approx(less * 0.8 * BLOCK_BYTES) == whole.written_bytes_per_s - usual.written_bytes_per_s

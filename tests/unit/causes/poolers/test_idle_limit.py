@@ -43,10 +43,7 @@ def reading(second: int, connected: int, limit_s: int = LIMIT_S) -> PoolerReadin
 def codes(idle_s: list[float], connected: list[int], limit_s: int = LIMIT_S) -> set[str]:
     """What is found where all sessions have been idle for these times at each second."""
     glances = tuple(
-        db.glance(
-            n * STEP_S,
-            sessions=tuple(db.session(pid=100 + k, state_s=idle) for k in range(CLIENTS)),
-        )
+        db.glance(n * STEP_S, sessions=tuple(db.session(pid=100 + k, state_s=idle) for k in range(CLIENTS)))
         for n, idle in enumerate(idle_s)
     )
     observation = db.observation(

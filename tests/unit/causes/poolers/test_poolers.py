@@ -70,9 +70,7 @@ def cached(child: int, idle_s: float | None, **changes) -> CachedServer:
     return replace(plain, **changes)
 
 
-def pgpool(
-    *moments: list[CachedServer], version="4.1.3", every_s=5.0, clients=None, **changes
-) -> list[PoolerReading]:
+def pgpool(*moments: list[CachedServer], version="4.1.3", every_s=5.0, clients=None, **changes) -> list[PoolerReading]:
     return [
         PoolerReading(
             kind="pgpool",
@@ -145,10 +143,7 @@ def test_clients_that_wait_for_a_full_pool_are_reported():
     late = found(pgbouncer(row(), replace(full, longest_wait_s=12.0), row()))["PoolSaturated"]
 
     assert (soon.severity, late.severity) == ("warning", "critical")
-    assert (
-        soon.title
-        == "7 clients of pool orders for app wait for a server connection, for 1.5 s at most"
-    )
+    assert soon.title == "7 clients of pool orders for app wait for a server connection, for 1.5 s at most"
 
 
 def test_clients_that_wait_for_a_server_that_is_refused_are_reported():
@@ -170,9 +165,7 @@ def test_one_client_that_waited_a_moment_is_not_reported():
     """A wait in one of three readings, below a second, is chance."""
     moment = row(servers_active=20, clients_waiting=1, longest_wait_s=0.2)
 
-    assert not {"PoolSaturated", "PoolerClientsWaiting"} & set(
-        found(pgbouncer(row(), moment, row()))
-    )
+    assert not {"PoolSaturated", "PoolerClientsWaiting"} & set(found(pgbouncer(row(), moment, row())))
 
 
 def test_servers_that_nobody_uses_are_wasted():
@@ -238,9 +231,7 @@ def test_what_is_not_over_its_time_is_not_reported():
 
     assert "ServersOutliveLifeTime" not in found(pgpool(near))
     assert "ServersOutliveLifeTime" not in found(pgpool(busy))
-    assert "ServersOutliveLifeTime" not in found(
-        pgpool([cached(1, 500.0)], connection_life_time="0")
-    )
+    assert "ServersOutliveLifeTime" not in found(pgpool([cached(1, 500.0)], connection_life_time="0"))
 
 
 def test_a_pooler_that_does_not_say_how_long_is_watched():
@@ -250,9 +241,7 @@ def test_a_pooler_that_does_not_say_how_long_is_watched():
     anew = [cached(1, None, is_connected=False, age_s=5.0) for _ in range(5)]
 
     assert "idle for up to 1 min" in cause["ServersOutliveLifeTime"].title
-    assert "ServersOutliveLifeTime" not in found(
-        pgpool(*([server] for server in anew), every_s=20.0)
-    )
+    assert "ServersOutliveLifeTime" not in found(pgpool(*([server] for server in anew), every_s=20.0))
 
 
 def test_the_timer_of_node_0_explains_it_too():

@@ -17,22 +17,12 @@ LOAD = budget(0.0, 6 * MB)
 
 def minute(text: str, *, orders=None, slots=(None, None), checkpointed=0.0, **work) -> Observation:
     """A minute in which one statement ran, over a table of 60 MB that was loaded in it."""
-    relation = table(
-        100,
-        "public.orders",
-        size_bytes=PAGES * BLOCK,
-        inserted_since_vacuum=500_000,
-        live_rows=500_000,
-    )
+    relation = table(100, "public.orders", size_bytes=PAGES * BLOCK, inserted_since_vacuum=500_000, live_rows=500_000)
     was = msgspec.structs.replace(relation, size_bytes=0)
     now = msgspec.structs.replace(relation, **(orders or {}))
     return observation(
         reading(
-            START_S,
-            counters=counters(wal_bytes=0.0),
-            relations=(was,),
-            statements=(statement(text),),
-            slots=slots[0],
+            START_S, counters=counters(wal_bytes=0.0), relations=(was,), statements=(statement(text),), slots=slots[0]
         ),
         reading(
             START_S + WINDOW_S,
@@ -69,16 +59,12 @@ def test_a_table_that_copy_fills_is_named(text):
 def test_pages_that_are_left_count_when_a_checkpoint_writes_them():
     """Of 60 MB that no ring had to write, a checkpoint wrote half."""
     work = {"written_blocks": PAGES, "dirtied_blocks": PAGES, "wal_bytes": 0.0}
-    (cause,) = bulk_loads.causes(
-        minute("copy orders from stdin", checkpointed=30 * MB, **work), LOAD
-    )
+    (cause,) = bulk_loads.causes(minute("copy orders from stdin", checkpointed=30 * MB, **work), LOAD)
 
     assert pytest.approx(1.5 * MB, rel=1e-3) == cause.written_bytes_per_s
 
 
-@pytest.mark.parametrize(
-    "text", ["copy orders to stdout", "copy (select 1) to stdout", "select copy from orders"]
-)
+@pytest.mark.parametrize("text", ["copy orders to stdout", "copy (select 1) to stdout", "select copy from orders"])
 def test_other_statements_fill_nothing(text):
     """COPY that reads, and words that only look like it."""
     assert () == bulk_loads.causes(minute(text, **COPIED), LOAD)
@@ -97,12 +83,7 @@ def test_a_name_that_several_tables_have_is_none_of_them():
     assert table_named(both, "Orders.orders") is None
 
 
-READ = {
-    "written_blocks": PAGES,
-    "dirtied_blocks": PAGES,
-    "wal_bytes": 60 * MB,
-    "read_blocks": PAGES,
-}
+READ = {"written_blocks": PAGES, "dirtied_blocks": PAGES, "wal_bytes": 60 * MB, "read_blocks": PAGES}
 
 
 def test_the_first_reader_after_a_load_is_named_with_what_it_writes():
@@ -133,9 +114,7 @@ def test_what_may_write_for_another_reason_is_not_named(text, orders):
 def spilled(plugin: str, *, settings=(), transactions=2) -> Observation:
     """A slot that spilled 120 MB in a minute."""
     slot = DecodingSlot(name="to_search", plugin=plugin)
-    later = msgspec.structs.replace(
-        slot, spilled_bytes=120 * MB, spilled_transactions=transactions, spill_count=9
-    )
+    later = msgspec.structs.replace(slot, spilled_bytes=120 * MB, spilled_transactions=transactions, spill_count=9)
     return minute("select 1", slots=((slot,), (later,)))
 
 

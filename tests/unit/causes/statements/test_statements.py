@@ -51,9 +51,7 @@ USUAL = counted(10_000, block_s=0.0005)
 
 def test_as_many_blocks_each_many_times_as_slow_is_not_the_query():
     """A hundred blocks a call as ever, 20 ms each instead of 0.5 ms."""
-    (cause,) = statements.causes(
-        seen(USUAL, more(USUAL, counted(600, block_s=0.02))), budget(10 * MB, 1 * MB)
-    )
+    (cause,) = statements.causes(seen(USUAL, more(USUAL, counted(600, block_s=0.02))), budget(10 * MB, 1 * MB))
 
     assert ("NotTheQuery", "warning") == (cause.code, cause.severity)
     assert "40 times" in cause.title
@@ -107,9 +105,7 @@ def test_a_statement_is_judged_by_its_share():
 
 def test_of_an_idle_server_a_large_share_is_a_note():
     """All that is read, but less than half a MB/s."""
-    (cause,) = statements.causes(
-        seen(USUAL, more(USUAL, counted(30, block_s=0.0005))), budget(0.45 * MB, 0.0)
-    )
+    (cause,) = statements.causes(seen(USUAL, more(USUAL, counted(30, block_s=0.0005))), budget(0.45 * MB, 0.0))
 
     assert "note" == cause.severity
 
@@ -126,9 +122,7 @@ def test_upkeep_is_judged_by_a_ceiling_alone(text: str, severity: str):
     """It reads whole tables because somebody wants that, and then ends; no index or EXPLAIN is of use to it."""
     ran = statement(text, calls=1, exec_s=50.0, read_blocks=100_000)
     (cause,) = statements.causes(seen(None, ran), budget(14 * MB, 1 * MB))
-    (held,) = statements.causes(
-        seen(None, ran), budget(14 * MB, 1 * MB, ceiling_bytes_per_s=30 * MB)
-    )
+    (held,) = statements.causes(seen(None, ran), budget(14 * MB, 1 * MB, ceiling_bytes_per_s=30 * MB))
 
     assert severity == cause.severity
     assert (severity == "note") == ("quieter hour" in cause.remedies[0].text)

@@ -3,16 +3,7 @@
 import msgspec
 import pytest
 
-from databases import (
-    CHUNK_BYTES,
-    budget,
-    column,
-    reading,
-    seen,
-    server,
-    table,
-    toast_of,
-)
+from databases import CHUNK_BYTES, budget, column, reading, seen, server, table, toast_of
 from plimsoll.causes.toast.statements import columns_set
 from plimsoll.causes.toast.toast import causes, missing_of
 from plimsoll.model.database import Observation, Statement
@@ -52,12 +43,7 @@ def sent(
     **changes,
 ) -> Observation:
     """A minute of updates, each of which leaves `chunks` chunks dead and writes as many."""
-    plain = table(
-        16384,
-        "public.documents",
-        live_rows=ROWS,
-        columns=tuple(column(name) for name in columns),
-    )
+    plain = table(16384, "public.documents", live_rows=ROWS, columns=tuple(column(name) for name in columns))
     owner, toast = toast_of(plain, live_rows=ROWS * chunks, size_bytes=ROWS * chunks * 2048)
     after = msgspec.structs.replace(owner, updated=updates)
     toast_after = msgspec.structs.replace(
@@ -184,10 +170,7 @@ def test_of_several_columns_it_is_reported_that_none_is_sure():
     """
     (cause,) = causes(sent(columns=("body", "scan")), budget())
     (told,) = causes(
-        sent(
-            columns=("body", "scan"), statements=("update documents set scan = $1 where id = $2",)
-        ),
-        budget(),
+        sent(columns=("body", "scan"), statements=("update documents set scan = $1 where id = $2",)), budget()
     )
 
     assert "public.documents" == cause.subject
@@ -203,10 +186,7 @@ def test_short_columns_and_numbers_are_not_suspected():
         column("title", mean_width_bytes=5.0),
         column("price", storage="main", mean_width_bytes=18.0),
     )
-    relations = (
-        msgspec.structs.replace(watched.last.relations[0], columns=columns),
-        watched.last.relations[1],
-    )
+    relations = (msgspec.structs.replace(watched.last.relations[0], columns=columns), watched.last.relations[1])
     last = msgspec.structs.replace(watched.last, relations=relations)
     (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
 
@@ -222,11 +202,7 @@ def test_short_columns_and_numbers_are_not_suspected():
         # As many rows inserted as updated: their chunks are not taken for values that grow.
         ({"inserted": 6000}, {"inserted": 60_000, "deleted": 30_000}, ROWS),
         # Rows that were counted after a reset tell how much is theirs.
-        (
-            {"inserted": 6000, "live_rows": 6000},
-            {"inserted": 60_000, "deleted": 30_000, "live_rows": 30_000},
-            0,
-        ),
+        ({"inserted": 6000, "live_rows": 6000}, {"inserted": 60_000, "deleted": 30_000, "live_rows": 30_000}, 0),
     ],
     ids=["came and went", "many came", "counted later"],
 )
@@ -239,9 +215,7 @@ def test_rewrites_show_next_to_inserts_and_deletes(owner, toast, live_rows):
     assert "corrected" in cause.evidence[0].text
 
 
-@pytest.mark.parametrize(
-    ("inserted", "deleted"), [(12_000, 6000), (100, 0), (0, 100)], ids=["both", "came", "went"]
-)
+@pytest.mark.parametrize(("inserted", "deleted"), [(12_000, 6000), (100, 0), (0, 100)], ids=["both", "came", "went"])
 def test_rows_that_came_or_went_hide_rewrites_where_rows_were_not_counted(inserted, deleted):
     """After a reset of statistics no row is counted as alive: nothing says which chunks are theirs."""
     chunks = {"inserted": 60_000, "deleted": 60_000}
@@ -265,20 +239,13 @@ def test_updates_alone_show_rewrites_though_rows_were_not_counted():
 def test_bytes_hold_for_every_size_of_value():
     """From two chunks on, whatever the size and however rows fill pages, bytes are within 15 %."""
     # Bytes of a value; per chunk, the space and the WAL beside the data, measured on PostgreSQL 18.
-    for size, space, wal in (
-        (1997, 365, 178),
-        (3000, 548, 178),
-        (9980, 52, 190),
-        (50_000, 125, 196),
-    ):
+    for size, space, wal in ((1997, 365, 178), (3000, 548, 178), (9980, 52, 190), (50_000, 125, 196)):
         chunks = chunks_of(size, CHUNK_BYTES)
         true = 100 * (2 * size + chunks * (space + wal + 20))
         watched = sent(chunks=chunks)
         place = size / chunks + space
         relations = tuple(
-            msgspec.structs.replace(r, size_bytes=round(ROWS * chunks * place))
-            if r.kind == "toast"
-            else r
+            msgspec.structs.replace(r, size_bytes=round(ROWS * chunks * place)) if r.kind == "toast" else r
             for r in watched.last.relations
         )
         last = msgspec.structs.replace(watched.last, relations=relations)
@@ -290,9 +257,7 @@ def test_bytes_hold_for_every_size_of_value():
 def test_a_bloated_relation_does_not_double_the_bytes():
     """Free space in the TOAST relation is not taken for data."""
     watched = sent()
-    relations = tuple(
-        msgspec.structs.replace(r, size_bytes=r.size_bytes * 10) for r in watched.last.relations
-    )
+    relations = tuple(msgspec.structs.replace(r, size_bytes=r.size_bytes * 10) for r in watched.last.relations)
     last = msgspec.structs.replace(watched.last, relations=relations)
     (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
 
@@ -328,7 +293,6 @@ def test_assignments_are_read_out_of_a_statement():
     assert () == columns_set("update t set body = body where id = 1", "public.t")
     assert () == columns_set("update other.t set body = $1", "public.t")
     assert ("body",) == columns_set(
-        "insert into public.t (id, body) values ($1,$2) on conflict (id) do update set body = excluded.body",
-        "public.t",
+        "insert into public.t (id, body) values ($1,$2) on conflict (id) do update set body = excluded.body", "public.t"
     )
     assert () == columns_set("select 1", "public.t")

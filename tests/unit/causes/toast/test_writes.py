@@ -3,15 +3,7 @@
 import msgspec
 import pytest
 
-from databases import (
-    budget,
-    counters,
-    glance,
-    io_row,
-    server,
-    table,
-    vacuum,
-)
+from databases import budget, counters, glance, io_row, server, table, vacuum
 from plimsoll.causes.toast.toast import causes
 from plimsoll.causes.toast.writes import written_by
 from plimsoll.causes.toast_rewrites import rewrites_of
@@ -19,9 +11,7 @@ from plimsoll.model.database import Observation
 from unit.causes.toast.test_toast import sent
 
 
-def pressed(
-    *, data: float = 0.0, wal: float = 0.0, whole_pages: int = 0, zeros: float = 0.0, **more
-) -> Observation:
+def pressed(*, data: float = 0.0, wal: float = 0.0, whole_pages: int = 0, zeros: float = 0.0, **more) -> Observation:
     """
     A minute of updates on a TOAST relation of 40 MB, with what the server wrote in that time.
 
@@ -30,9 +20,7 @@ def pressed(
         wal: bytes of WAL that were generated, with so many whole pages.
         zeros: bytes that new log files were filled with.
     """
-    plain = sent(
-        statements=("update documents set title = $1, status = $2, body = $3, note = $4",), **more
-    )
+    plain = sent(statements=("update documents set title = $1, status = $2, body = $3, note = $4",), **more)
     rows = (
         io_row("client backend", written_bytes=data),
         io_row("autovacuum worker", "vacuum", written_bytes=9e9),
@@ -40,14 +28,8 @@ def pressed(
     )
     return msgspec.structs.replace(
         plain,
-        first=msgspec.structs.replace(
-            plain.first, io=(), counters=counters(wal_bytes=0.0, wal_full_pages=0)
-        ),
-        last=msgspec.structs.replace(
-            plain.last,
-            io=rows,
-            counters=counters(wal_bytes=wal, wal_full_pages=whole_pages),
-        ),
+        first=msgspec.structs.replace(plain.first, io=(), counters=counters(wal_bytes=0.0, wal_full_pages=0)),
+        last=msgspec.structs.replace(plain.last, io=rows, counters=counters(wal_bytes=wal, wal_full_pages=whole_pages)),
     )
 
 
@@ -113,9 +95,7 @@ def test_before_16_what_vacuums_wrote_is_taken_off():
     both = msgspec.structs.replace(
         result,
         first=msgspec.structs.replace(result.first, counters=counters(backend_written_bytes=0.0)),
-        last=msgspec.structs.replace(
-            result.last, counters=counters(backend_written_bytes=pages + 600 * 8192)
-        ),
+        last=msgspec.structs.replace(result.last, counters=counters(backend_written_bytes=pages + 600 * 8192)),
         glances=tuple(glance(60.0 * n, vacuums=(run,)) for n, run in enumerate(runs)),
     )
     found = written_by(both, rewrites_of(both)[0])

@@ -58,9 +58,7 @@ def test_without_counters_autovacuum_never_comes_either():
 def test_a_small_server_that_has_it_off_is_reported_as_well():
     """Ids are used up whatever the size of the tables."""
     still = reading(io=())
-    (found,) = causes(
-        observation(still, still, with_settings(server(), {"autovacuum": "off"})), budget()
-    )
+    (found,) = causes(observation(still, still, with_settings(server(), {"autovacuum": "off"})), budget())
 
     assert "AutovacuumOff" == found.code
 

@@ -72,9 +72,7 @@ def test_small_tables_are_left_alone():
     """A vacuum of 90 MiB and 90,000 rows takes seconds, whatever waits for it."""
     plain, _ = documents()
     small, large = (
-        msgspec.structs.replace(
-            plain, toast_oid=None, size_bytes=size, row_estimate=90_000.0, live_rows=90_000
-        )
+        msgspec.structs.replace(plain, toast_oid=None, size_bytes=size, row_estimate=90_000.0, live_rows=90_000)
         for size in (90 * 1024**2, 110 * 1024**2)
     )
 
@@ -85,9 +83,7 @@ def test_small_tables_are_left_alone():
 @pytest.mark.parametrize(("days", "use"), [(3, Use.WRITTEN_OFTEN), (7, Use.DEFAULT)])
 def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
     """A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight."""
-    written = msgspec.structs.replace(
-        table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0
-    )
+    written = msgspec.structs.replace(table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0)
 
     assert use == use_of(written, counted_s=days * 86_400.0)
 
@@ -127,10 +123,7 @@ def test_the_table_itself_is_judged_by_its_own_rows():
     cause = by_subject(watched(*documents()))["public.documents"]
 
     assert "note" == cause.severity
-    assert (
-        "ALTER TABLE public.documents SET (autovacuum_vacuum_scale_factor"
-        in (cause.remedies[0].commands[0])
-    )
+    assert "ALTER TABLE public.documents SET (autovacuum_vacuum_scale_factor" in (cause.remedies[0].commands[0])
 
 
 def test_toast_takes_its_tables_parameters_until_it_has_its_own():
@@ -184,12 +177,7 @@ def test_a_pgbench_table_is_a_note_at_most():
 def test_rows_that_come_and_go_need_no_share_of_the_table():
     """A queue that was once large waits for a share of rows that are long gone; 5,000 fit."""
     queue = table(
-        1,
-        "public.jobs",
-        live_rows=200_000,
-        row_estimate=2.0 * MILLION,
-        inserted=50 * MILLION,
-        deleted=50 * MILLION,
+        1, "public.jobs", live_rows=200_000, row_estimate=2.0 * MILLION, inserted=50 * MILLION, deleted=50 * MILLION
     )
     cause = by_subject(watched(queue))["public.jobs"]
 
@@ -229,9 +217,7 @@ def test_indexes_lengthen_a_vacuum():
         is_unique=True,
         is_constraint=True,
     )
-    indexed = msgspec.structs.replace(
-        plain, last=msgspec.structs.replace(plain.last, indexes=(index,))
-    )
+    indexed = msgspec.structs.replace(plain, last=msgspec.structs.replace(plain.last, indexes=(index,)))
 
     def duration(observation: Observation) -> float:
         pieces = by_subject(observation)["public.documents"].evidence
@@ -245,16 +231,12 @@ def test_a_quiet_window_falls_back_on_all_counters():
     """Where nothing dies in the window, the rate since counters began tells how often."""
     owner, _ = documents()
     quiet = watched(owner, dead=0)
-    since = msgspec.structs.replace(
-        quiet.last, counters=counters(reset_s=quiet.last.time_s - 901 * 1000.0)
-    )
+    since = msgspec.structs.replace(quiet.last, counters=counters(reset_s=quiet.last.time_s - 901 * 1000.0))
     known = by_subject(msgspec.structs.replace(quiet, last=since))["public.documents"]
     unknown = by_subject(quiet)["public.documents"]
 
     # 901 million dead rows in 901,000 s; 6 million at the trigger.
-    assert next(e for e in known.evidence if e.kind == "interval").value == pytest.approx(
-        6000, rel=0.01
-    )
+    assert next(e for e in known.evidence if e.kind == "interval").value == pytest.approx(6000, rel=0.01)
     assert "interval" not in {e.kind for e in unknown.evidence}
 
 

@@ -6,14 +6,8 @@ from msgspec.structs import replace
 from databases import WINDOW_S, budget, seen, table, toast_of, vacuum, with_settings
 from databases import glance as glance_at
 from databases import server as plain_server
-from plimsoll.causes.vacuum import (
-    autovacuum_off,
-    autovacuum_settings,
-    toast_options,
-)
-from plimsoll.causes.vacuum import (
-    vacuum as vacuums,
-)
+from plimsoll.causes.vacuum import autovacuum_off, autovacuum_settings, toast_options
+from plimsoll.causes.vacuum import vacuum as vacuums
 from plimsoll.causes.vacuum.runs import pace_of_run, runs_of
 
 MIB = 1024**2
@@ -61,12 +55,7 @@ def trigger(of_table: dict[str, str], of_toast: dict[str, str]):
         ({"autovacuum_enabled": "off"}, {"autovacuum_vacuum_cost_delay": "1"}, True, 0.2),
         ({"autovacuum_enabled": "off"}, {"vacuum_truncate": "off"}, True, 0.2),
         ({"autovacuum_vacuum_scale_factor": "0.01"}, {}, True, 0.01),
-        (
-            {"autovacuum_vacuum_scale_factor": "0.01"},
-            {"autovacuum_vacuum_threshold": "9"},
-            True,
-            0.2,
-        ),
+        ({"autovacuum_vacuum_scale_factor": "0.01"}, {"autovacuum_vacuum_threshold": "9"}, True, 0.2),
     ],
 )
 def test_one_own_parameter_drops_all_of_the_table(of_table, of_toast, enabled, scale_factor):
@@ -120,9 +109,7 @@ def test_a_remedy_repeats_what_the_table_has():
 def test_an_own_set_is_only_added_to():
     """A TOAST relation that has its own parameters keeps them: nothing of the table's is brought back."""
     own = {"autovacuum_vacuum_insert_threshold": "5"}
-    found = autovacuum_settings.causes(
-        looked({"autovacuum_vacuum_cost_delay": "20"}, own), budget()
-    )
+    found = autovacuum_settings.causes(looked({"autovacuum_vacuum_cost_delay": "20"}, own), budget())
     (toast,) = [cause for cause in found if cause.subject.endswith("(TOAST)")]
 
     assert "cost_delay" not in toast.remedies[0].commands[0]
@@ -151,9 +138,7 @@ def test_the_limit_of_a_running_vacuum_repeats_them_too():
 def test_a_change_of_the_table_says_what_it_does_to_its_toast_relation():
     """It takes the same parameters where it has none of its own."""
     (first, *_) = [
-        cause
-        for cause in autovacuum_settings.causes(looked({}, {}), budget())
-        if cause.subject == "public.tc"
+        cause for cause in autovacuum_settings.causes(looked({}, {}), budget()) if cause.subject == "public.tc"
     ]
     (alone, *_) = [
         cause
@@ -168,11 +153,7 @@ def test_a_change_of_the_table_says_what_it_does_to_its_toast_relation():
 @pytest.mark.parametrize(
     ("of_table", "of_toast", "dropped"),
     [
-        (
-            {"autovacuum_enabled": "off"},
-            {"autovacuum_vacuum_cost_delay": "1"},
-            ("autovacuum_enabled = off",),
-        ),
+        ({"autovacuum_enabled": "off"}, {"autovacuum_vacuum_cost_delay": "1"}, ("autovacuum_enabled = off",)),
         (
             {"autovacuum_vacuum_cost_limit": "50", "autovacuum_vacuum_scale_factor": "0.1"},
             {"autovacuum_vacuum_scale_factor": "0.1"},
@@ -203,10 +184,7 @@ def test_a_detached_toast_relation_is_found(of_table, of_toast, dropped):
         ({"autovacuum_enabled": "off"}, {}),
         ({}, {"autovacuum_enabled": "off"}),
         ({"fillfactor": "70", "autovacuum_analyze_threshold": "9"}, {"vacuum_truncate": "off"}),
-        (
-            {"autovacuum_enabled": "off"},
-            {"autovacuum_enabled": "false", "autovacuum_vacuum_cost_delay": "1"},
-        ),
+        ({"autovacuum_enabled": "off"}, {"autovacuum_enabled": "false", "autovacuum_vacuum_cost_delay": "1"}),
     ],
 )
 def test_nothing_is_lost_where_the_set_is_whole(of_table, of_toast):

@@ -42,21 +42,14 @@ def watched(
     # As many dead rows as make that share of the pages dirty, four chunks together.
     dead = round(-4 * blocks * math.log(1 - written / read))
     owner, toast = toast_of(
-        table(16384, "public.documents"),
-        size_bytes=size_gib * GIB,
-        options=options or {},
-        dead_rows=dead,
+        table(16384, "public.documents"), size_bytes=size_gib * GIB, options=options or {}, dead_rows=dead
     )
     done = vacuum(toast, scanned_blocks=blocks // 4, running_s=3600.0, **run)
-    later = msgspec.structs.replace(
-        done, scanned_blocks=blocks // 4 + round(read * 60 / BLOCK_BYTES), running_s=3660.0
-    )
+    later = msgspec.structs.replace(done, scanned_blocks=blocks // 4 + round(read * 60 / BLOCK_BYTES), running_s=3660.0)
     return observation(
         # Nothing yet in pg_stat_io, which hears of a vacuum when it ends.
         reading(START_S, relations=(owner, toast), io=(io_row("autovacuum worker", "vacuum"),)),
-        reading(
-            START_S + 60, relations=(owner, toast), io=(io_row("autovacuum worker", "vacuum"),)
-        ),
+        reading(START_S + 60, relations=(owner, toast), io=(io_row("autovacuum worker", "vacuum"),)),
         info,
         glances=(glance(0, vacuums=(done,)), glance(60, vacuums=(later,))),
     )
@@ -109,12 +102,9 @@ def test_each_command_that_limits_a_vacuum_can_be_run():
         info=with_settings(server(), {"vacuum_cost_delay": "0", "vacuum_cost_limit": "9999"}),
     )
     elsewhere = watched(written=0.0)
-    elsewhere = msgspec.structs.replace(
-        elsewhere, last=msgspec.structs.replace(elsewhere.last, relations=())
-    )
+    elsewhere = msgspec.structs.replace(elsewhere, last=msgspec.structs.replace(elsewhere.last, relations=()))
     found = [
-        causes(seen, budget(150e6, 0.0, ceiling_bytes_per_s=CEILING))[0].remedies[0]
-        for seen in (by_hand, elsewhere)
+        causes(seen, budget(150e6, 0.0, ceiling_bytes_per_s=CEILING))[0].remedies[0] for seen in (by_hand, elsewhere)
     ]
 
     assert "VACUUM public.documents;" == found[0].commands[-1]
@@ -165,8 +155,7 @@ def test_two_vacuums_are_distinguished():
     both = msgspec.structs.replace(
         seen,
         glances=tuple(
-            msgspec.structs.replace(g, vacuums=(*g.vacuums, run))
-            for g, run in zip(seen.glances, extra, strict=True)
+            msgspec.structs.replace(g, vacuums=(*g.vacuums, run)) for g, run in zip(seen.glances, extra, strict=True)
         ),
     )
     large, little = causes(both, budget(100e6, 0.0))
@@ -184,9 +173,7 @@ def inside(*, read: float, own_blocks: int) -> Observation:
     return observation(
         reading(START_S, relations=(owner,), io=(io,)),
         reading(
-            START_S + 60,
-            relations=(counted,),
-            io=(msgspec.structs.replace(io, read_bytes=read, written_bytes=6e6),),
+            START_S + 60, relations=(counted,), io=(msgspec.structs.replace(io, read_bytes=read, written_bytes=6e6),)
         ),
         glances=(
             glance(10, vacuums=(vacuum(owner, running_s=1.0),)),
@@ -217,9 +204,7 @@ def test_hours_that_were_not_watched_are_not_counted():
     seen = watched()
     ended = msgspec.structs.replace(
         seen,
-        last=msgspec.structs.replace(
-            seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=300e9),)
-        ),
+        last=msgspec.structs.replace(seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=300e9),)),
         glances=(*seen.glances, glance(59)),
     )
     (cause,) = causes(ended, budget(5000e6, 0.0))
@@ -238,14 +223,12 @@ def test_several_runs_on_one_relation_are_one_finding():
     """A relation that is vacuumed again and again is reported once, with how often."""
     seen = watched()
     again = tuple(
-        msgspec.structs.replace(g.vacuums[0], pid=300, running_s=1.0 + 60 * n)
-        for n, g in enumerate(seen.glances)
+        msgspec.structs.replace(g.vacuums[0], pid=300, running_s=1.0 + 60 * n) for n, g in enumerate(seen.glances)
     )
     twice = msgspec.structs.replace(
         seen,
         glances=tuple(
-            msgspec.structs.replace(g, vacuums=(*g.vacuums, run))
-            for g, run in zip(seen.glances, again, strict=True)
+            msgspec.structs.replace(g, vacuums=(*g.vacuums, run)) for g, run in zip(seen.glances, again, strict=True)
         ),
     )
     (cause,) = causes(twice, budget())
@@ -267,15 +250,8 @@ def test_the_run_that_goes_on_is_added_to_those_that_ended():
     page = BLOCK_BYTES
     both = msgspec.structs.replace(
         seen,
-        last=msgspec.structs.replace(
-            seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=600e6),)
-        ),
-        glances=(
-            at(5, 5, 100e6 / page),
-            at(25, 5, 600e6 / page),
-            at(30, 30, 0),
-            at(60, 30, 600e6 / page),
-        ),
+        last=msgspec.structs.replace(seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=600e6),)),
+        glances=(at(5, 5, 100e6 / page), at(25, 5, 600e6 / page), at(30, 30, 0), at(60, 30, 600e6 / page)),
     )
     (cause,) = causes(both, budget(10e6, 0.0, ceiling_bytes_per_s=CEILING))
     unread = msgspec.structs.replace(both, glances=both.glances[2:])
@@ -299,10 +275,7 @@ def test_the_run_that_goes_on_is_added_to_those_that_ended():
 def test_one_that_ended_after_the_last_glance_is_over():
     """The relation's own count says so; its bytes are counted then, and not added once more."""
     seen = watched()
-    done = tuple(
-        msgspec.structs.replace(r, autovacuum_count=1) if r.owner_oid else r
-        for r in seen.last.relations
-    )
+    done = tuple(msgspec.structs.replace(r, autovacuum_count=1) if r.owner_oid else r for r in seen.last.relations)
     ended = msgspec.structs.replace(seen, last=msgspec.structs.replace(seen.last, relations=done))
     (cause,) = causes(ended, budget())
 
@@ -314,9 +287,7 @@ def test_vacuums_of_other_days_do_not_end_the_one_that_runs():
     """Three by hand before the first reading are no sign that the fourth is over."""
     seen = watched(is_automatic=False)
     first, last = (
-        msgspec.structs.replace(
-            r, relations=tuple(msgspec.structs.replace(x, vacuum_count=3) for x in r.relations)
-        )
+        msgspec.structs.replace(r, relations=tuple(msgspec.structs.replace(x, vacuum_count=3) for x in r.relations))
         for r in (seen.first, seen.last)
     )
     (cause,) = causes(msgspec.structs.replace(seen, first=first, last=last), budget())
@@ -330,9 +301,7 @@ def test_sleep_is_a_share_of_the_time_that_it_ran(running_s: float, words: list[
     """A vacuum that was seen in its first moment has no share yet."""
     seen = watched()
     begun, later = (
-        msgspec.structs.replace(
-            g, vacuums=(msgspec.structs.replace(g.vacuums[0], running_s=running_s, delay_s=10.0),)
-        )
+        msgspec.structs.replace(g, vacuums=(msgspec.structs.replace(g.vacuums[0], running_s=running_s, delay_s=10.0),))
         for g in seen.glances
     )
     (cause,) = causes(msgspec.structs.replace(seen, glances=(begun, later)), budget())
@@ -347,9 +316,7 @@ def test_what_is_over_and_took_nothing_is_not_reported():
     seen = watched(written=0.0)
     small = msgspec.structs.replace(
         seen,
-        last=msgspec.structs.replace(
-            seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=600e3),)
-        ),
+        last=msgspec.structs.replace(seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=600e3),)),
         glances=(
             *(
                 glance(5.0 + n, vacuums=(msgspec.structs.replace(g.vacuums[0], running_s=1.0 + n),))
@@ -404,18 +371,13 @@ def test_runs_too_short_for_a_glance_are_summed():
     seen = msgspec.structs.replace(inside(read=6000e6, own_blocks=0), glances=())
 
     def cause_of_runs(count: int, load: float) -> Cause:
-        relations = tuple(
-            msgspec.structs.replace(r, autovacuum_count=count) for r in seen.last.relations
-        )
+        relations = tuple(msgspec.structs.replace(r, autovacuum_count=count) for r in seen.last.relations)
         last = msgspec.structs.replace(seen.last, relations=relations)
         (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(load, 0.0))
         return cause
 
     # 100 MB/s of 210, and of 3,000; what came once is chance.
-    assert ("AutovacuumIo", "public.orders") == (
-        cause_of_runs(2, 210e6).code,
-        cause_of_runs(2, 210e6).subject,
-    )
+    assert ("AutovacuumIo", "public.orders") == (cause_of_runs(2, 210e6).code, cause_of_runs(2, 210e6).subject)
     assert ["critical", "note", "note"] == [
         cause_of_runs(*case).severity for case in ((2, 210e6), (2, 3000e6), (1, 210e6))
     ]
@@ -435,12 +397,8 @@ def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():
     """Nothing runs any more; the end of the last one while storage was at a ceiling is reported."""
-    owner, toast = toast_of(
-        table(16384, "public.documents"), size_bytes=2 * GIB, last_autovacuum_s=START_S - 100
-    )
-    seen = observation(
-        reading(relations=(owner, toast)), reading(START_S + 60, relations=(owner, toast))
-    )
+    owner, toast = toast_of(table(16384, "public.documents"), size_bytes=2 * GIB, last_autovacuum_s=START_S - 100)
+    seen = observation(reading(relations=(owner, toast)), reading(START_S + 60, relations=(owner, toast)))
     (cause,) = causes(seen, budget(plateaus=((START_S - 500, START_S),)))
 
     assert ("VacuumDuringPlateau", "public.documents (TOAST)") == (cause.code, cause.subject)

@@ -3,17 +3,7 @@
 import msgspec
 import pytest
 
-from databases import (
-    BLOCK_BYTES,
-    START_S,
-    budget,
-    glance,
-    io_row,
-    observation,
-    reading,
-    table,
-    vacuum,
-)
+from databases import BLOCK_BYTES, START_S, budget, glance, io_row, observation, reading, table, vacuum
 from plimsoll.causes.vacuum.vacuum import causes
 from plimsoll.model.database import Observation
 
@@ -35,9 +25,7 @@ def short(window_s: float = 10.0, *, began_s: float = 3600.0) -> Observation:
     )
 
 
-@pytest.mark.parametrize(
-    ("load", "severity"), [(100e6, "critical"), (200e6, "warning"), (1000e6, "note")]
-)
+@pytest.mark.parametrize(("load", "severity"), [(100e6, "critical"), (200e6, "warning"), (1000e6, "note")])
 def test_a_vacuum_weighs_by_the_share_that_is_reported(load: float, severity: str):
     """Three of ten seconds at 120 MB/s are 36 MB/s: 26, 15 and 3 % of the load and its own bytes."""
     (cause,) = causes(short(), budget(load, 0.0))
@@ -54,9 +42,7 @@ def test_what_comes_once_and_is_soon_over_is_a_note():
     seen = short(began_s=0.0)
     later = tuple(
         msgspec.structs.replace(
-            g,
-            time_s=g.time_s + 5,
-            vacuums=tuple(msgspec.structs.replace(v, pid=201) for v in g.vacuums),
+            g, time_s=g.time_s + 5, vacuums=tuple(msgspec.structs.replace(v, pid=201) for v in g.vacuums)
         )
         for g in seen.glances
     )

@@ -33,11 +33,7 @@ def near(given: int | None, *, multixacts: int | None = None, seconds: float = 6
     if multixacts is not None:
         ages = {"xid_age": 0, "multixact_age": AGE}
     seen = observation(
-        first,
-        last,
-        standing=ServerHealth(
-            databases=(DatabaseAge(name="orders", takes_connections=True, **ages),),
-        ),
+        first, last, standing=ServerHealth(databases=(DatabaseAge(name="orders", takes_connections=True, **ages),))
     )
     (cause,) = wraparound.causes(seen, budget())
     return cause
@@ -52,13 +48,10 @@ def test_what_is_left_is_divided_by_the_rate_of_the_window():
     """60,000 in a minute are 1,000 a second: 800 million last 800,000 s, which are 9 days."""
     cause = near(60_000)
 
-    assert cause.title.endswith(
-        "800,000,000 are left until the server refuses every write, 9 days at the present rate"
+    assert cause.title.endswith("800,000,000 are left until the server refuses every write, 9 days at the present rate")
+    assert ("1,000 transaction IDs per second in 1 min: at this rate the rest lasts 9 days", LEFT / 1_000) == time_left(
+        cause
     )
-    assert (
-        "1,000 transaction IDs per second in 1 min: at this rate the rest lasts 9 days",
-        LEFT / 1_000,
-    ) == time_left(cause)
 
 
 def test_less_than_two_days_are_reported_in_hours():
@@ -72,10 +65,9 @@ def test_too_few_ids_tell_no_rate(given: int):
     cause = near(given)
 
     assert cause.title.endswith("until the server refuses every write")
-    assert (
-        f"{given} transaction IDs were used in 1 min: too few to tell how long the rest lasts",
-        None,
-    ) == time_left(cause)
+    assert (f"{given} transaction IDs were used in 1 min: too few to tell how long the rest lasts", None) == time_left(
+        cause
+    )
 
 
 @pytest.mark.parametrize("given", [None, -1_000])

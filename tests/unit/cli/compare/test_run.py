@@ -37,10 +37,7 @@ def changed(*events: Annotation) -> Snapshot:
     held = np.where(demand > BASELINE, 0.0, 0.5)
     values[Metric.BYTE_BALANCE_RATIO] = np.concatenate((held, np.ones(demand.size)))
     instance = Instance(
-        identifier="claims",
-        db_class="db.m6g.xlarge",
-        engine="postgres",
-        storage=Storage(kind="gp3", size_gib=1200.0),
+        identifier="claims", db_class="db.m6g.xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=1200.0)
     )
     return replace(builders.snapshot(values, instance=instance), annotations=events)
 
@@ -102,10 +99,7 @@ def test_one_target_is_split_at_the_change(run, export):
     assert 0 == ran.status
     assert report["headline"].startswith("After the change to db.m6g.xlarge claims spent 0 min")
     assert ["db_class"] == [b["name"] for b in report["bought"]]
-    assert ("baseline", BASELINE) == (
-        report["before"]["binding"]["phase"],
-        report["before"]["binding"]["ceiling"],
-    )
+    assert ("baseline", BASELINE) == (report["before"]["binding"]["phase"], report["before"]["binding"]["ceiling"])
     assert format_time(CHANGE_S) == report["before"]["end"] == report["after"]["start"]
 
 
@@ -157,10 +151,7 @@ def test_two_windows_of_one_target(run):
     )  # fmt: skip
     report = json.loads(ran.out)
 
-    assert ("2021-03-09T02:00:00Z", 6 * 3600) == (
-        report["before"]["start"],
-        report["before"]["duration_s"],
-    )
+    assert ("2021-03-09T02:00:00Z", 6 * 3600) == (report["before"]["start"], report["before"]["duration_s"])
     assert "2021-03-10T00:00:00Z" == report["after"]["end"]
     assert "better" == report["outcome"]
 
@@ -170,9 +161,7 @@ def live(monkeypatch):
     """Stands for every target: keeps how it was asked, and answers with the day of a change."""
     asked: list[ReadOptions] = []
 
-    def read(
-        _target: str, _flags: InstanceOptions, read_options: ReadOptions, *_: object
-    ) -> Snapshot:
+    def read(_target: str, _flags: InstanceOptions, read_options: ReadOptions, *_: object) -> Snapshot:
         asked.append(read_options)
         return changed()
 
@@ -182,15 +171,10 @@ def live(monkeypatch):
 
 def test_a_live_target_is_read_a_day_to_each_side(live):
     """Without a window of its own a split reads from a day before the change to a day after, once."""
-    read_sides(
-        ("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), ReadOptions()
-    )
+    read_sides(("rds:claims", None), Split(at=format_time(CHANGE_S)), (NOTHING, NOTHING), ReadOptions())
     (read_options,) = live
 
-    assert (format_time(CHANGE_S - 86_400), format_time(CHANGE_S + 86_400)) == (
-        read_options.since,
-        read_options.until,
-    )
+    assert (format_time(CHANGE_S - 86_400), format_time(CHANGE_S + 86_400)) == (read_options.since, read_options.until)
 
 
 def test_a_live_target_is_read_as_far_as_asked(live):
@@ -203,9 +187,7 @@ def test_a_live_target_is_read_as_far_as_asked(live):
 
 def test_a_live_target_is_read_for_its_windows_only(live):
     """What lies between two windows is not asked for; a file is read once."""
-    split = Split(
-        window_a=f"{format_time(START_S)}/PT12H", window_b=f"{format_time(CHANGE_S)}/PT12H"
-    )
+    split = Split(window_a=f"{format_time(START_S)}/PT12H", window_b=f"{format_time(CHANGE_S)}/PT12H")
     read_sides(("prom:http://127.0.0.1:9090", None), split, (NOTHING, NOTHING), ReadOptions())
     windows = [(read_options.since, read_options.until) for read_options in live]
     live.clear()

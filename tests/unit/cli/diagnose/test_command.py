@@ -53,9 +53,7 @@ def test_several_instances_keep_their_table(run, tmp_path):
     """With --brief a folder of two instances is the table that it is without."""
     for name in ("quiet", "claims-pipeline"):
         (tmp_path / f"{name}.json").write_bytes((EXAMPLES / name / "snapshot.json").read_bytes())
-    whole, brief = (
-        run("diagnose", tmp_path, "--identifier", "*", *more) for more in ((), ("--brief",))
-    )
+    whole, brief = (run("diagnose", tmp_path, "--identifier", "*", *more) for more in ((), ("--brief",)))
 
     assert whole[:2] == brief[:2]
     assert "quiet" in whole[1]

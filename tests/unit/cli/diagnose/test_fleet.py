@@ -27,18 +27,13 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
 from situations import R5_2XLARGE
 
-UNREAD = UnreadInstance(
-    identifier="restricted", reason="access denied to rds:DescribeEvents", remedy="Allow it."
-)
+UNREAD = UnreadInstance(identifier="restricted", reason="access denied to rds:DescribeEvents", remedy="Allow it.")
 
 
 def named(name: str) -> Instance:
     """An instance whose limits are known and whose present ones alone apply."""
     return Instance(
-        identifier=name,
-        db_class=R5_2XLARGE.db_class,
-        engine="postgres",
-        storage=Storage(kind="gp3", size_gib=1000.0),
+        identifier=name, db_class=R5_2XLARGE.db_class, engine="postgres", storage=Storage(kind="gp3", size_gib=1000.0)
     )
 
 
@@ -112,9 +107,7 @@ def test_a_stopped_reading_is_not_fine():
     assert 2 == fleet.exit_status(found)
 
 
-def failing(
-    *items: Snapshot | UnreadInstance, error: Exception
-) -> Iterator[Snapshot | UnreadInstance]:
+def failing(*items: Snapshot | UnreadInstance, error: Exception) -> Iterator[Snapshot | UnreadInstance]:
     """A stream that breaks after its items."""
     yield from items
     raise error
@@ -197,9 +190,7 @@ def test_every_form_is_printed(capsys):
     assert "1 of 2 instances is up against a limit, now; 1 is not." in " ".join(text.split())
     assert 60 >= max(map(len, text.splitlines()))
     assert markdown.startswith("# 1 of 2 instances is up against a limit")
-    assert (
-        "plimsoll.overview/1" == json.loads(ran(capsys, *items, form=Format("json"))[1])["schema"]
-    )
+    assert "plimsoll.overview/1" == json.loads(ran(capsys, *items, form=Format("json"))[1])["schema"]
 
 
 def test_those_with_room_get_rows_when_asked_for(capsys):
@@ -280,9 +271,7 @@ def recorded(folder: Path, *snapshots: Snapshot) -> Path:
 def test_a_folder_is_a_fleet_when_every_instance_is_asked_for(tmp_path):
     """`--identifier '*'` of a folder gives the table that a pattern of a live target gives."""
     folder = recorded(tmp_path / "e", pressed(), quiet())
-    done = CliRunner().invoke(
-        app, ["diagnose", str(folder), "--identifier", "*", "--format", "json"]
-    )
+    done = CliRunner().invoke(app, ["diagnose", str(folder), "--identifier", "*", "--format", "json"])
 
     assert 1 == done.exit_code
     assert ["pressed", "quiet"] == [r["identifier"] for r in json.loads(done.output)["rows"]]
@@ -291,9 +280,7 @@ def test_a_folder_is_a_fleet_when_every_instance_is_asked_for(tmp_path):
 def test_a_folder_is_cut_to_the_window(tmp_path):
     """The last hour of each; who has no sample in a window is unread, with where its samples lie."""
     late = builders.snapshot(
-        builders.storage(np.full(60, 5e6)),
-        instance=named("late"),
-        start_s=builders.START_S + 86_400,
+        builders.storage(np.full(60, 5e6)), instance=named("late"), start_s=builders.START_S + 86_400
     )
     folder = recorded(tmp_path / "e", quiet(), late)
     last, day = (
@@ -302,7 +289,5 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
     )
 
     assert [3600, 3600] == [s.window_s[1] - s.window_s[0] for s in last]
-    assert ["late", "quiet"] == [
-        i.identifier if isinstance(i, UnreadInstance) else i.instance.identifier for i in day
-    ]
+    assert ["late", "quiet"] == [i.identifier if isinstance(i, UnreadInstance) else i.instance.identifier for i in day]
     assert "has no sample in that window" in day[0].reason

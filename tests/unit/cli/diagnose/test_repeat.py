@@ -114,9 +114,7 @@ def test_a_failed_reading_keeps_the_last_verdict_with_its_age():
     first, failed, after = kept.views
 
     assert (NOW, NOW, QUIET) == tuple(v.diagnosis for v in (first, failed, after))
-    assert ("", "access denied to rds:DescribeDBInstances", "") == tuple(
-        v.failure for v in (first, failed, after)
-    )
+    assert ("", "access denied to rds:DescribeDBInstances", "") == tuple(v.failure for v in (first, failed, after))
     assert (START_S + 2, START_S + 12) == (failed.read_s, failed.failed_s)
     assert kept.ticks > 10
 
@@ -167,14 +165,12 @@ def test_a_terminal_shows_age_staleness_and_the_next_reading():
     fine = View(diagnosis=NOW, read_s=START_S, next_s=START_S + 60)
     stale = replace(fine, failure="no answer", failed_s=START_S + 60, next_s=START_S + 120)
 
-    assert [
-        "Read at 2023-11-14 22:13 UTC, 12 s ago; next in 48 s; Ctrl-C ends",
-        "Reads every 1 min",
-    ] == [text for text, _ in status_lines(fine, START_S + 12, "Reads every 1 min")]
-    assert [
-        "STALE: Read at 2023-11-14 22:13 UTC, 1 min ago; next try in 50 s",
-        "Reading failed: no answer",
-    ] == [text for text, _ in status_lines(stale, START_S + 70, "")][:2]
+    assert ["Read at 2023-11-14 22:13 UTC, 12 s ago; next in 48 s; Ctrl-C ends", "Reads every 1 min"] == [
+        text for text, _ in status_lines(fine, START_S + 12, "Reads every 1 min")
+    ]
+    assert ["STALE: Read at 2023-11-14 22:13 UTC, 1 min ago; next try in 50 s", "Reading failed: no answer"] == [
+        text for text, _ in status_lines(stale, START_S + 70, "")
+    ][:2]
 
 
 def test_a_terminal_is_redrawn_in_place():
@@ -182,10 +178,7 @@ def test_a_terminal_is_redrawn_in_place():
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=80, height=24, _environ={})
     told = Told(NOW, QUIET)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Redrawn(None, lambda: "Reads every 2 s", console) as screen,
-    ):
+    with pytest.raises(KeyboardInterrupt), Redrawn(None, lambda: "Reads every 2 s", console) as screen:
         repeat(told.read, screen, period_s=4, clock=told.clock())
 
     assert "At a limit now" in shown.getvalue()
@@ -197,9 +190,7 @@ def test_the_interval_and_its_price_are_said():
     """CloudWatch has a sample a minute; what a day of readings costs is computed from the last one."""
     spending = ReadingCost()
     assert "Reads every 10 s" == rhythm("10s", 10, spending)
-    spending.spent(
-        Usage(calls=(("cloudwatch:GetMetricData", 4),), metrics_requested=24), Decimal("0.00024")
-    )
+    spending.spent(Usage(calls=(("cloudwatch:GetMetricData", 4),), metrics_requested=24), Decimal("0.00024"))
 
     assert (
         "Reads every 1 min (CloudWatch has one sample a minute): about 5,760 requests to AWS a day "

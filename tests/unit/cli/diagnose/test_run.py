@@ -26,9 +26,7 @@ from plimsoll.reports.diagnosis.headline import headline
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"
 LOCAL = ROOT / "examples" / "own-events" / "local-times.csv"
-SCHEMA = json.loads(
-    (files("plimsoll.reports") / "schema" / "report.schema.json").read_text(encoding="utf-8")
-)
+SCHEMA = json.loads((files("plimsoll.reports") / "schema" / "report.schema.json").read_text(encoding="utf-8"))
 
 
 class Ran:
@@ -290,9 +288,7 @@ def test_nothing_is_written_where_one_file_cannot_be(run, tmp_path):
 def test_equal_calls_print_equal_bytes(run):
     """The same snapshot gives the same report, in every form."""
     for form in ("text", "json", "markdown"):
-        assert run("diagnose", PRESSED, "--format", form).out == (
-            run("diagnose", PRESSED, "--format", form).out
-        )
+        assert run("diagnose", PRESSED, "--format", form).out == (run("diagnose", PRESSED, "--format", form).out)
 
 
 def test_a_pipe_gets_80_columns_without_colour():

@@ -11,13 +11,7 @@ from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.commands import app
 from plimsoll.cli.gate import words as gate_words
 from plimsoll.cli.gate.ask import Orders, _balance, give_orders
-from plimsoll.cli.gate.run import (
-    GateFlags,
-    mount_until_ended,
-    run_in_gate,
-    setup_of,
-    truth_path,
-)
+from plimsoll.cli.gate.run import GateFlags, mount_until_ended, run_in_gate, setup_of, truth_path
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
 from plimsoll.gate.config import GateSetup
 from plimsoll.gate.control import GateStatus
@@ -27,9 +21,7 @@ from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from unit.gate.gate_lines import held, line, lines
 
-T3 = Instance(
-    db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000)
-)
+T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 AT_60 = GateSetup(instance=T3, clock=60.0)
 STATUS = GateStatus(
     balance={"instance_ebs_throughput": 0.63, "volume_throughput": None},
@@ -43,20 +35,8 @@ STATUS = GateStatus(
     binding="instance_ebs_throughput",
     phase=Phase.BURST,
     chain=(
-        Stage(
-            name="instance_ebs_throughput",
-            baseline=86.875e6,
-            burst=347.5e6,
-            capacity=469.125e9,
-            counts="bytes",
-        ),
-        Stage(
-            name="volume_throughput",
-            baseline=262_144_000,
-            burst=262_144_000,
-            counts="bytes",
-            stripes=4,
-        ),
+        Stage(name="instance_ebs_throughput", baseline=86.875e6, burst=347.5e6, capacity=469.125e9, counts="bytes"),
+        Stage(name="volume_throughput", baseline=262_144_000, burst=262_144_000, counts="bytes", stripes=4),
     ),
     clock=60.0,
 )
@@ -84,9 +64,7 @@ def test_flags_become_a_setup():
     """Every flag is found again, in seconds and bytes; the class is spelled as the catalog does."""
     setup = setup_of(
         flags(
-            instance=InstanceOptions(
-                db_class="t3.xlarge", engine="mysql", storage="gp3", size_gib=500, iops=13_000
-            ),
+            instance=InstanceOptions(db_class="t3.xlarge", engine="mysql", storage="gp3", size_gib=500, iops=13_000),
             clock=60.0,
             credits=0.2,
             memory="4GiB",
@@ -102,9 +80,7 @@ def test_flags_become_a_setup():
         setup.instance.storage.size_gib,
         setup.instance.storage.provisioned_ops_per_s,
     )
-    assert (60.0, 0.2, 4 * 2**30, "block") == (
-        *(setup.clock, setup.credits, setup.memory_bytes, setup.mode),
-    )
+    assert (60.0, 0.2, 4 * 2**30, "block") == (*(setup.clock, setup.credits, setup.memory_bytes, setup.mode),)
     assert setup.latency is not None
     assert (0.0015, 0.0015) == (setup.latency.read_s, setup.latency.write_s)
 
@@ -154,24 +130,15 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
             UsageError,
             "IOPS cannot be provisioned",
         ),
+        ({"instance": InstanceOptions(db_class="db.r5.2xlarge"), "legacy": True}, None, ""),
         (
-            {"instance": InstanceOptions(db_class="db.r5.2xlarge"), "legacy": True},
-            None,
-            "",
-        ),
-        (
-            {
-                "instance": InstanceOptions(db_class="db.r5.2xlarge", launched="2024-01-01"),
-                "legacy": True,
-            },
+            {"instance": InstanceOptions(db_class="db.r5.2xlarge", launched="2024-01-01"), "legacy": True},
             UsageError,
             "no legacy limits of db.r5.2xlarge",
         ),
     ],
 )
-def test_flags_that_cannot_be_are_refused(
-    given: dict, kind: type[PlimsollError] | None, expected: str
-):
+def test_flags_that_cannot_be_are_refused(given: dict, kind: type[PlimsollError] | None, expected: str):
     """Before anything is mounted, in one sentence."""
     if kind is None:
         assert setup_of(flags(**given)).legacy
@@ -202,13 +169,7 @@ def test_outputs_that_could_not_be_written_are_refused_early(tmp_path: Path, nam
 
 @pytest.mark.parametrize(
     ("text", "amount"),
-    [
-        ("4GiB", 2**32),
-        ("512 MiB", 2**29),
-        ("1.5gib", 3 * 2**29),
-        ("1048576", 2**20),
-        ("2TiB", 2**41),
-    ],
+    [("4GiB", 2**32), ("512 MiB", 2**29), ("1.5gib", 3 * 2**29), ("1048576", 2**20), ("2TiB", 2**41)],
 )
 def test_amounts_of_memory_are_binary(text: str, amount: int):
     """As memory is sold; a bare number is bytes."""
@@ -261,9 +222,7 @@ def test_a_status_is_a_small_table():
         "  instance EBS throughput credits  63 %, empty in 19 s\n"
         "  this machine                     no operation was late\n"
     ) == gate_words.status_text(STATUS, AT_60, "/disk")
-    assert "12 % of operations late, the worst 340 ms" in gate_words.status_text(
-        late, AT_60, "/disk"
-    )
+    assert "12 % of operations late, the worst 340 ms" in gate_words.status_text(late, AT_60, "/disk")
 
 
 def test_what_a_run_hit_is_said_with_the_clock():
@@ -332,13 +291,7 @@ def test_balances_that_are_none_are_refused(text: str):
 )
 def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: dict, expected: str):
     """So the message is about the order, whether or not a gate runs."""
-    usual = {
-        "instance": InstanceOptions(),
-        "balances": (),
-        "grant": False,
-        "drain": False,
-        "restart": False,
-    }
+    usual = {"instance": InstanceOptions(), "balances": (), "grant": False, "drain": False, "restart": False}
     with pytest.raises(UsageError) as raised:
         give_orders(None, Orders(**(usual | given)))
 
@@ -357,9 +310,7 @@ def test_every_command_explains_itself():
 def test_a_gate_that_does_not_run_is_one_sentence(tmp_path: Path):
     """The hint says how to start one."""
     with pytest.raises(PlimsollError) as raised:
-        CliRunner().invoke(
-            app, ["gate", "status", "--socket", str(tmp_path / "gate.sock")], catch_exceptions=False
-        )
+        CliRunner().invoke(app, ["gate", "status", "--socket", str(tmp_path / "gate.sock")], catch_exceptions=False)
 
     assert "there is no gate at" in raised.value.message
     assert "plimsoll gate mount" in raised.value.hint

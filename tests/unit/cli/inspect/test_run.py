@@ -53,9 +53,7 @@ def run(monkeypatch, capsys):
 
 def quiet():
     """A minute of a server that does nothing."""
-    return databases.observation(
-        databases.reading(io=()), databases.reading(databases.START_S + 60, io=())
-    )
+    return databases.observation(databases.reading(io=()), databases.reading(databases.START_S + 60, io=()))
 
 
 def test_the_exit_status_says_whether_something_is_to_be_done():
@@ -123,9 +121,7 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
         seen = replace(quiet(), server=databases.server(**known), glances=glances)
         (held,) = [
             cause
-            for cause in json.loads(run(DSN, "--format", "json", *arguments, seen=seen).out)[
-                "causes"
-            ]
+            for cause in json.loads(run(DSN, "--format", "json", *arguments, seen=seen).out)["causes"]
             if cause["code"] == "ConnectionsHeld"
         ]
         return next(piece["text"] for piece in held["evidence"] if piece["kind"] == "rule")
@@ -151,18 +147,10 @@ def test_a_ceiling_of_operations_is_converted_and_said_so():
     diagnosis = CASES["pressed"]()[0]
     longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
     at = replace(
-        longest,
-        family=Family.INSTANCE_EBS_IOPS,
-        dimension=Dimension.IOPS,
-        level=18_750.0,
-        io_size_bytes=15_200.0,
+        longest, family=Family.INSTANCE_EBS_IOPS, dimension=Dimension.IOPS, level=18_750.0, io_size_bytes=15_200.0
     )
     binding = replace(
-        diagnosis.binding,
-        family=Family.INSTANCE_EBS_IOPS,
-        dimension=Dimension.IOPS,
-        level=18_750.0,
-        ceiling=None,
+        diagnosis.binding, family=Family.INSTANCE_EBS_IOPS, dimension=Dimension.IOPS, level=18_750.0, ceiling=None
     )
     held = reference_ceiling(replace(diagnosis, intervals=(at,), binding=binding))
 
@@ -178,9 +166,7 @@ def test_where_nothing_bound_the_lowest_ceiling_is_taken_and_said_so():
 
     assert "none bound in its window" in held.notes[0]
     assert held.bytes_per_s is not None
-    assert held.bytes_per_s <= min(
-        r.ceiling.value for r in diagnosis.resources if r.unit == "bytes/s" and r.ceiling
-    )
+    assert held.bytes_per_s <= min(r.ceiling.value for r in diagnosis.resources if r.unit == "bytes/s" and r.ceiling)
 
 
 def test_no_ceiling_is_no_zero():

@@ -15,10 +15,7 @@ RUN = ("lab", "run", "claims-pipeline")
 
 @pytest.mark.parametrize(
     ("options", "file_bytes", "scale", "status"),
-    [
-        (("--quick",), story.QUICK_FILE_BYTES, 20.0, 0),
-        (("--scale", "1:10"), story.FILE_BYTES, 10.0, 130),
-    ],
+    [(("--quick",), story.QUICK_FILE_BYTES, 20.0, 0), (("--scale", "1:10"), story.FILE_BYTES, 10.0, 130)],
 )
 def test_options_make_the_plan(monkeypatch, tmp_path: Path, options, file_bytes, scale, status):
     """The page is written whatever was; the status says how it ended."""

@@ -13,10 +13,7 @@ from plimsoll.app.experiment.pooled import cluster
 from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
 
-SEARCH, POOLED = (
-    ("lab", "run", name, "--quick", "--html", "x.html")
-    for name in ("search-service", "pooled-cluster")
-)
+SEARCH, POOLED = (("lab", "run", name, "--quick", "--html", "x.html") for name in ("search-service", "pooled-cluster"))
 WRONG = replace(experiments.RIGHT, is_right=False)
 WRONG_POOLED = replace(pooled_reports.RIGHT, is_right=False)
 

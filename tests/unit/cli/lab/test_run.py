@@ -81,23 +81,14 @@ def lab(monkeypatch):
 
 def progress(plan: PostgresPlan, elapsed_s: float) -> LabProgress:
     now = status(plan.setup, bytes_per_s=300e6, left=0.5)
-    return progress_of(
-        now,
-        recent=[now],
-        elapsed_s=elapsed_s,
-        duration_s=plan.duration_s,
-        transactions_per_s=12.3,
-    )
+    return progress_of(now, recent=[now], elapsed_s=elapsed_s, duration_s=plan.duration_s, transactions_per_s=12.3)
 
 
 def test_flags_become_a_plan():
     """The class gets its prefix, storage its engine, and the tables exceed the memory."""
     plan = plan_of(flags())
 
-    assert ("db.t3.xlarge", "postgres") == (
-        plan.setup.instance.db_class,
-        plan.setup.instance.engine,
-    )
+    assert ("db.t3.xlarge", "postgres") == (plan.setup.instance.db_class, plan.setup.instance.engine)
     assert (60.0, 0.2, 30) == (plan.setup.clock, plan.setup.credits, plan.duration_s)
     assert 512 * MIB == plan.memory_bytes
     assert 2 * plan.memory_bytes <= plan.dataset.size_bytes
@@ -131,8 +122,7 @@ def busy(monkeypatch) -> list[str]:
         def end(self):
             rows = [databases.io_row("client backend", written_bytes=b) for b in (0.0, 4.34e9)]
             return databases.observation(
-                databases.reading(BEGAN_S, io=(rows[0],)),
-                databases.reading(BEGAN_S + 60, io=(rows[1],)),
+                databases.reading(BEGAN_S, io=(rows[0],)), databases.reading(BEGAN_S + 60, io=(rows[1],))
             )
 
     monkeypatch.setattr(lab_run, "Watching", Watching)
@@ -143,11 +133,7 @@ def test_what_the_database_said_stands_in_the_report(lab, busy, capsys, tmp_path
     """Held against the ceiling that bound, in real bytes per real second, whatever the credit clock."""
     lab()
     given = flags(
-        width=120,
-        is_inspecting=True,
-        duration="60s",
-        output=tmp_path / "run.json",
-        html=tmp_path / "run.html",
+        width=120, is_inspecting=True, duration="60s", output=tmp_path / "run.json", html=tmp_path / "run.html"
     )
     run_postgres(given)
     output = " ".join(capsys.readouterr().out.split())
@@ -229,9 +215,7 @@ def test_the_command_line_reaches_the_plan(monkeypatch):
     )
     result = CliRunner().invoke(app, words.split())
     expected = flags(
-        instance=InstanceOptions(
-            db_class="db.t3.xlarge", storage="gp2", size_gib=1000, launched="2019-06-01"
-        ),
+        instance=InstanceOptions(db_class="db.t3.xlarge", storage="gp2", size_gib=1000, launched="2019-06-01"),
         workload="select",
         duration="90s",
         clock=120.0,

@@ -22,13 +22,7 @@ from plimsoll.cli.diagnose import run as diagnose_run
 from plimsoll.cli.main import main
 from plimsoll.cli.plan import command
 from plimsoll.cli.plan import run as plan_run
-from plimsoll.cli.plan.texts import (
-    allowed_ratio_of,
-    factor_of,
-    growth_of,
-    prior_of,
-    usd_of,
-)
+from plimsoll.cli.plan.texts import allowed_ratio_of, factor_of, growth_of, prior_of, usd_of
 from plimsoll.errors import DataError, UsageError
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance
@@ -38,9 +32,7 @@ from plimsoll.model.prior import Prior
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 from unit.reports.fixture_diagnosis import CASES
 
-SCHEMA = json.loads(
-    (files("plimsoll.reports") / "schema" / "plan.schema.json").read_text(encoding="utf-8")
-)
+SCHEMA = json.loads((files("plimsoll.reports") / "schema" / "plan.schema.json").read_text(encoding="utf-8"))
 PRESSED = ROOT / "examples" / "claims-pipeline"
 QUIET = ROOT / "examples" / "quiet"
 DAY_STEPS = 1440
@@ -76,9 +68,7 @@ def run(monkeypatch, capsys):
 
 def day(steps=DAY_STEPS, **instance):
     """A snapshot of so many minutes."""
-    return builders.snapshot(
-        {Metric.READ_BYTES_PER_S: np.full(steps, 1e6)}, instance=Instance(**instance)
-    )
+    return builders.snapshot({Metric.READ_BYTES_PER_S: np.full(steps, 1e6)}, instance=Instance(**instance))
 
 
 @pytest.fixture
@@ -90,8 +80,7 @@ def hour(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("judgement", "status"),
-    [(Judgement.LIFTS, 0), (Judgement.DOES_NOT, 1), (Judgement.UNSURE, 2)],
+    ("judgement", "status"), [(Judgement.LIFTS, 0), (Judgement.DOES_NOT, 1), (Judgement.UNSURE, 2)]
 )
 def test_the_exit_status_says_whether_a_way_past_is_needed(run, judgement, status):
     """0 where what is there suffices, 1 where a ceiling binds, 2 where it could not be told."""
@@ -193,21 +182,13 @@ def test_a_day_is_long_enough():
     [
         ({}, True, "the class of 'unnamed' is not known"),
         ({"db_class": "db.r5.large"}, True, "the engine of 'unnamed' is not known"),
-        (
-            {"db_class": "db.r5.large", "engine": "postgres"},
-            True,
-            "the region of 'unnamed' is not known",
-        ),
+        ({"db_class": "db.r5.large", "engine": "postgres"}, True, "the region of 'unnamed' is not known"),
         (
             {"db_class": "db.new.large", "engine": "postgres", "region": "us-east-1"},
             False,
             "class 'db.new.large' has no documented limits",
         ),
-        (
-            {"db_class": "db.r5.large", "engine": "aurora-mysql", "region": "us-east-1"},
-            True,
-            "'unnamed' is Aurora",
-        ),
+        ({"db_class": "db.r5.large", "engine": "aurora-mysql", "region": "us-east-1"}, True, "'unnamed' is Aurora"),
     ],
 )
 def test_an_instance_that_cannot_be_compared_is_refused(instance, has_limits, message):
@@ -225,9 +206,7 @@ def test_shares_factors_and_amounts_are_read_as_people_write_them():
     assert (2.0, 2.0, 1.5) == tuple(growth_of(text) for text in ("2x", "2", "1.5X"))
     assert Decimal("12.50") == usd_of("$12.50") == usd_of("12.50")
     assert Prior() == prior_of(())
-    assert Prior(overload_median=1.4, lost=0.5, greedy=0) == prior_of(
-        ("median=1.4, lost=0.5", "greedy=0")
-    )
+    assert Prior(overload_median=1.4, lost=0.5, greedy=0) == prior_of(("median=1.4, lost=0.5", "greedy=0"))
 
 
 def test_a_window_in_which_storage_was_not_measured_is_refused(tmp_path):
@@ -289,9 +268,7 @@ def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
     assert "error: no plan: the window of 1 h is shorter than a day" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("example", "status"), [("claims-pipeline", 1), ("search-service", 1), ("quiet", 0)]
-)
+@pytest.mark.parametrize(("example", "status"), [("claims-pipeline", 1), ("search-service", 1), ("quiet", 0)])
 def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
     """With the search itself: the form is valid, the status is that of the story, nothing is ordered."""
     arguments = ["plan", str(ROOT / "examples" / example), "--format", "json"]

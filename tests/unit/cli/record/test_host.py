@@ -63,18 +63,12 @@ def test_a_host_stands_for_itself_with_the_volumes_it_has():
     """Two recorded devices are two volumes."""
     instance = record_host._instance(HOST, FLAGS)
 
-    assert (None, 2, 100) == (
-        instance.db_class,
-        instance.storage.volume_count,
-        instance.storage.size_gib,
-    )
+    assert (None, 2, 100) == (instance.db_class, instance.storage.volume_count, instance.storage.size_gib)
 
 
 def test_a_claimed_class_brings_its_documented_volumes():
     """The rule of the claimed storage says how many there are; processors and memory stay the host's."""
-    claimed = InstanceOptions(
-        db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres"
-    )
+    claimed = InstanceOptions(db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres")
     instance = record_host._instance(HOST, msgspec.structs.replace(FLAGS, instance=claimed))
 
     assert ("db.r5.2xlarge", None, 1000) == (

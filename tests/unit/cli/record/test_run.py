@@ -17,10 +17,7 @@ SNAPSHOT = Snapshot(
     instance=Instance(identifier="orders"),
     series={
         Metric.READ_BYTES_PER_S: Series(
-            metric=Metric.READ_BYTES_PER_S,
-            step_s=60,
-            time_s=1_700_000_040 + 60 * np.arange(5),
-            value=np.arange(5.0),
+            metric=Metric.READ_BYTES_PER_S, step_s=60, time_s=1_700_000_040 + 60 * np.arange(5), value=np.arange(5.0)
         )
     },
     source="test",
@@ -35,8 +32,7 @@ def plimsoll(run, monkeypatch, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400), ("1h30m", 5400)],
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400), ("1h30m", 5400)]
 )
 def test_times_are_written_as_people_write_them(text: str, seconds: int):
     """A number and a unit, or several; a bare number is seconds."""

@@ -38,11 +38,7 @@ EXAMPLE = str(ROOT / "examples" / "quiet")
     ],
 )
 def test_an_account_that_cannot_be_used_is_refused_before_anything_starts(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    more: str,
-    variables: dict[str, str],
-    cause: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, variables: dict[str, str], cause: str
 ):
     """No ledger is made, and nothing is asked."""
     monkeypatch.chdir(tmp_path)
@@ -93,9 +89,7 @@ def test_a_receiver_that_cannot_be_reached_is_found_before_the_start(
     assert "receivers  ops" in capsys.readouterr().out
 
 
-def test_check_says_where_it_would_listen_and_for_whom(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_check_says_where_it_would_listen_and_for_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The options of the command line replace those of the file."""
     signed_by_itself(tmp_path)
     web = tmp_path / "web.yml"
@@ -115,9 +109,7 @@ def test_check_says_where_it_would_listen_and_for_whom(
     assert "inspected  quiet, every 900 s\n" in printed
 
 
-def test_the_example_has_every_key_and_says_the_defaults(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_the_example_has_every_key_and_says_the_defaults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """As printed it can be used; with all comments taken off it has every key once, and the defaults of all rules."""
     assert run(["watch", "example"]) == 0
     path = tmp_path / "watch.toml"

@@ -11,9 +11,7 @@ from plimsoll.cli.watch.log_lines import logfmt, logger
 def test_values_are_quoted_where_they_need_it():
     """Spaces, quotes, equal signs and line ends; a title cannot become a second field or a second line."""
     assert logfmt({"a": "plain", "b": True, "c": 1.5}) == "a=plain b=true c=1.5"
-    assert logfmt({"title": 'is at "100" x=y\nerror=none'}) == (
-        r'title="is at \"100\" x=y\nerror=none"'
-    )
+    assert logfmt({"title": 'is at "100" x=y\nerror=none'}) == (r'title="is at \"100\" x=y\nerror=none"')
 
 
 @pytest.mark.parametrize("form", ["logfmt", "json"])
@@ -24,9 +22,7 @@ def test_a_line_has_time_and_event(form: str, capsys: pytest.CaptureFixture[str]
     line = capsys.readouterr().err
     expected = {"time": "1970-01-01T00:00:00Z", "event": "sent", "receiver": "ops"}
     assert line == (
-        json.dumps(expected) + "\n"
-        if form == "json"
-        else "time=1970-01-01T00:00:00Z event=sent receiver=ops\n"
+        json.dumps(expected) + "\n" if form == "json" else "time=1970-01-01T00:00:00Z event=sent receiver=ops\n"
     )
 
 

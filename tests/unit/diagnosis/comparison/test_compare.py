@@ -11,13 +11,7 @@ from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.comparison.measures import weighted_quantile
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Family, Phase
-from plimsoll.model.comparison import (
-    Comparison,
-    LimitsOutcome,
-    MeasuredQuantity,
-    Quantity,
-    WindowStatistic,
-)
+from plimsoll.model.comparison import Comparison, LimitsOutcome, MeasuredQuantity, Quantity, WindowStatistic
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -37,10 +31,7 @@ def calm(hours=24, *, start_s=START_S, instance=T3, rate=20e6, latency_s=0.001, 
     rng = np.random.default_rng(7)
     served = rate * builders.wander(rng, hours * HOUR_S // step_s, 0.2)
     return builders.snapshot(
-        builders.storage(served, latency_s=latency_s),
-        instance=instance,
-        start_s=start_s,
-        step_s=step_s,
+        builders.storage(served, latency_s=latency_s), instance=instance, start_s=start_s, step_s=step_s
     )
 
 
@@ -61,13 +52,9 @@ def compared(before: Snapshot, after: Snapshot) -> Comparison:
     return compare(diagnose(before, facts), before, diagnose(after, facts), after)
 
 
-def number(
-    comparison: Comparison, subject: MeasuredQuantity, statistic: WindowStatistic
-) -> Quantity:
+def number(comparison: Comparison, subject: MeasuredQuantity, statistic: WindowStatistic) -> Quantity:
     """One quantity of a comparison."""
-    return next(
-        q for q in comparison.quantities if (q.subject, q.statistic) == (subject, statistic)
-    )
+    return next(q for q in comparison.quantities if (q.subject, q.statistic) == (subject, statistic))
 
 
 def gap(metric: str) -> Gap:
@@ -89,10 +76,7 @@ def test_a_ceiling_that_is_gone_is_better():
     (at,) = [t for t in found.time_at if t.phase is Phase.BASELINE]
 
     assert LimitsOutcome.BETTER is found.outcome
-    assert (Verdict.BINDS, Verdict.SLACK) == (
-        found.before.diagnosis.verdict,
-        found.after.diagnosis.verdict,
-    )
+    assert (Verdict.BINDS, Verdict.SLACK) == (found.before.diagnosis.verdict, found.after.diagnosis.verdict)
     assert at.before_s == pytest.approx(8 * HOUR_S, rel=0.1)
     assert (0.0, BASELINE, None) == (at.after_s, at.level_before, at.level_after)
     assert 0.0 == found.after.at_ceiling_s
@@ -152,10 +136,9 @@ def test_only_what_differs_was_changed():
     after = calm(start_s=LATER_S, instance=replace(M6G, storage=GP3))
     found = compared(pressed(), after)
 
-    assert [
-        ("db_class", "db.t3.xlarge", "db.m6g.xlarge"),
-        ("storage.kind", "gp2", "gp3"),
-    ] == [(b.name, b.before, b.after) for b in found.bought]
+    assert [("db_class", "db.t3.xlarge", "db.m6g.xlarge"), ("storage.kind", "gp2", "gp3")] == [
+        (b.name, b.before, b.after) for b in found.bought
+    ]
 
 
 def test_what_can_be_sustained_forever_is_compared_across_storage_types():
@@ -199,9 +182,7 @@ def test_means_of_latency_count_operations():
     shot = builders.snapshot(values)
     found = compared(shot, shot)
 
-    assert number(
-        found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEAN
-    ).before == pytest.approx(0.0091)
+    assert number(found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEAN).before == pytest.approx(0.0091)
     assert 0.001 == number(found, MeasuredQuantity.READ_LATENCY, WindowStatistic.MEDIAN).before
 
 
@@ -231,9 +212,7 @@ def test_what_one_side_lacks_is_unknown_with_the_reason():
     assert () == lowest.gaps_before
     assert (replace(result, metric="EBSByteBalance%"),) == lowest.gaps_after
     assert 1.0 == number(found, MeasuredQuantity.BYTE_BALANCE, WindowStatistic.BELOW_TENTH).before
-    assert (gap("CPUUtilization"),) == number(
-        found, MeasuredQuantity.CPU, WindowStatistic.MEAN
-    ).gaps_before
+    assert (gap("CPUUtilization"),) == number(found, MeasuredQuantity.CPU, WindowStatistic.MEAN).gaps_before
 
 
 def test_a_total_is_unknown_without_one_direction():
@@ -271,12 +250,7 @@ def test_a_quantile_is_a_value_that_occurs():
 def test_quantiles_are_those_of_their_name():
     """Of a hundred minutes that rise by one MB/s each: half lie below the median, 95 below P95, 99 below P99."""
     rising = compared(calm(), builders.snapshot(builders.storage(np.arange(1, 101) * 1e6)))
-    wanted = (
-        WindowStatistic.MEDIAN,
-        WindowStatistic.P95,
-        WindowStatistic.P99,
-        WindowStatistic.PEAK,
-    )
+    wanted = (WindowStatistic.MEDIAN, WindowStatistic.P95, WindowStatistic.P99, WindowStatistic.PEAK)
     found = [number(rising, MeasuredQuantity.THROUGHPUT, statistic).after for statistic in wanted]
 
     assert [50e6, 95e6, 99e6, 100e6] == pytest.approx(found)
@@ -308,9 +282,7 @@ def test_other_hours_of_the_day_are_compared_by_those_both_cover():
 def test_an_hour_that_one_side_has_twice_counts_once():
     """Every shared hour of the day counts the same, however often a window went through it."""
     cpu = np.concatenate((np.full(120, 0.1), np.full(22 * 60, 0.5), np.full(60, 0.9)))
-    before = builders.snapshot(
-        *calm(25).series.values(), builders.series(Metric.CPU_RATIO, cpu), instance=T3
-    )
+    before = builders.snapshot(*calm(25).series.values(), builders.series(Metric.CPU_RATIO, cpu), instance=T3)
     after = calm(2, start_s=LATER_S)
     shared = compared(before, after).shared_hours
 
@@ -348,8 +320,7 @@ def test_holes_are_reported():
     whole = calm(start_s=LATER_S)
     kept = np.arange(24 * 60) % 120 < 60
     thin = builders.snapshot(
-        *(builders.timed(m, s.time_s[kept], s.value[kept]) for m, s in whole.series.items()),
-        instance=T3,
+        *(builders.timed(m, s.time_s[kept], s.value[kept]) for m, s in whole.series.items()), instance=T3
     )
     (text,) = [c.text for c in compared(calm(), thin).caveats if c.kind == "gaps"]
 

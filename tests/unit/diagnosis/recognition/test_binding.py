@@ -34,9 +34,7 @@ NEARLY = BalanceView(low=0.02, high=0.03, change_per_s=0.0)
 
 def of(level, *, ceilings=CEILINGS, view=None, dimension=Dimension.THROUGHPUT, se=0.0015):
     balances = {} if view is None else {BYTES: view}
-    return matches_of(
-        level, level_log_se=se, dimension=dimension, ceilings=ceilings, balances=balances
-    )
+    return matches_of(level, level_log_se=se, dimension=dimension, ceilings=ceilings, balances=balances)
 
 
 def test_probabilities_sum_to_one_and_come_in_order():
@@ -51,13 +49,7 @@ def test_probabilities_sum_to_one_and_come_in_order():
 
 @pytest.mark.parametrize(
     ("level", "row"),
-    [
-        (286.9e6, BASELINE),
-        (592e6, BURST),
-        (213e6, LEGACY_BASELINE),
-        (443e6, LEGACY_BURST),
-        (522e6, VOLUME),
-    ],
+    [(286.9e6, BASELINE), (592e6, BURST), (213e6, LEGACY_BASELINE), (443e6, LEGACY_BURST), (522e6, VOLUME)],
 )
 def test_a_level_at_a_documented_number_is_that_limit(level, row):
     """Within about a percent the number decides, also where it is a legacy one."""
@@ -68,8 +60,7 @@ def test_a_level_at_a_documented_number_is_that_limit(level, row):
 
 
 @pytest.mark.parametrize(
-    ("level", "ceilings"),
-    [*((level, CEILINGS) for level in (86e6, 250e6, 320e6, 700e6)), (86.875e6, ())],
+    ("level", "ceilings"), [*((level, CEILINGS) for level in (86e6, 250e6, 320e6, 700e6)), (86.875e6, ())]
 )
 def test_a_level_at_no_documented_number_is_an_unknown_limit(level, ceilings):
     """Ten percent away from every number, or without a catalog, nothing but the unknown limit is left."""
@@ -110,18 +101,14 @@ def test_a_balance_confirms_or_refutes_a_baseline():
 
 
 @pytest.mark.parametrize("row", [BASELINE, LEGACY_BASELINE])
-@pytest.mark.parametrize(
-    ("view", "factor"), [(None, 1.0), (EMPTY, 6.0), (FULL, 0.0), (FALLING, 0.0), (NEARLY, 0.5)]
-)
+@pytest.mark.parametrize(("view", "factor"), [(None, 1.0), (EMPTY, 6.0), (FULL, 0.0), (FALLING, 0.0), (NEARLY, 0.5)])
 def test_what_credits_say_of_a_baseline(row, view, factor):
     """Empty confirms, never empty refutes, in between weakens; legacy baselines alike."""
     assert factor == credit_factor(row, {} if view is None else {BYTES: view})
 
 
 @pytest.mark.parametrize("row", [BURST, LEGACY_BURST])
-@pytest.mark.parametrize(
-    ("view", "factor"), [(None, 1.0), (EMPTY, 0.03), (FULL, 1.0), (FALLING, 2.0), (RISING, 1.0)]
-)
+@pytest.mark.parametrize(("view", "factor"), [(None, 1.0), (EMPTY, 0.03), (FULL, 1.0), (FALLING, 2.0), (RISING, 1.0)])
 def test_what_credits_say_of_a_burst(row, view, factor):
     """Falling confirms, empty all the time all but refutes, anything else says nothing."""
     assert factor == credit_factor(row, {} if view is None else {BYTES: view})

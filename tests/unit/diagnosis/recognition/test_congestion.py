@@ -6,13 +6,7 @@ import pytest
 import builders
 from builders import HOUR, LATENCIES
 from plimsoll.diagnosis.frame import frame_of
-from plimsoll.diagnosis.recognition.congestion import (
-    HOT_LOG,
-    REFERENCE_FALLBACK_S,
-    Congestion,
-    congestion_of,
-    load_of,
-)
+from plimsoll.diagnosis.recognition.congestion import HOT_LOG, REFERENCE_FALLBACK_S, Congestion, congestion_of, load_of
 from plimsoll.model.metric import Metric
 from plimsoll.units import KIB
 
@@ -62,9 +56,7 @@ def test_slow_storage_is_not_waiting():
 def test_writes_that_are_always_slow_are_not_a_queue():
     """A batch of writes raises the mean latency without any waiting, for writes are slower by nature."""
     share = stepped(0.95, 0.05)
-    values = builders.storage(
-        loaded(10e6, 100e6), read_share=share, latency_s=0.0005, write_latency_s=0.004
-    )
+    values = builders.storage(loaded(10e6, 100e6), read_share=share, latency_s=0.0005, write_latency_s=0.004)
     congestion = of(values)
 
     assert median(congestion.latency_s, BUSY) > 4 * median(congestion.latency_s, CALM)
@@ -82,8 +74,7 @@ def test_large_requests_take_longer_without_a_queue():
 
 
 @pytest.mark.parametrize(
-    ("without", "has_latency", "rtol"),
-    [(LATENCIES, False, 0.15), ((Metric.QUEUE_DEPTH,), True, 0.1)],
+    ("without", "has_latency", "rtol"), [(LATENCIES, False, 0.15), ((Metric.QUEUE_DEPTH,), True, 0.1)]
 )
 def test_queue_depth_or_latency_alone_tells_waiting(without, has_latency, rtol):
     """Without latencies, queue ÷ IOPS is the latency (Little's law); without a queue they are enough."""
@@ -155,9 +146,7 @@ def test_a_few_calm_minutes_are_no_reference():
 
 def test_a_calm_that_takes_too_long_is_no_calm():
     """Storage that takes 40 ms under light load is measured by what SSD storage takes, not by itself."""
-    congestion = of(
-        builders.storage(loaded(10e6, 100e6), latency_s=0.040), without=(Metric.QUEUE_DEPTH,)
-    )
+    congestion = of(builders.storage(loaded(10e6, 100e6), latency_s=0.040), without=(Metric.QUEUE_DEPTH,))
 
     assert not congestion.is_reference_seen
     np.testing.assert_allclose(np.exp(median(congestion.log_excess, BUSY)), 40, rtol=0.1)

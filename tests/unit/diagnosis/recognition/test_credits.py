@@ -47,9 +47,7 @@ def test_a_baseline_after_hours_of_rest_is_refuted(is_gp2, base):
     """Twenty hours at an eighth of the baseline fill any documented bucket: it cannot bind for an hour."""
     rate = np.concatenate((np.full(20 * HOUR, base / 8), np.full(HOUR, base)))
 
-    assert Credits.REFUTED == verdict_of(
-        rate, row(Phase.BASELINE, published=is_gp2), (20 * HOUR, 21 * HOUR)
-    )
+    assert Credits.REFUTED == verdict_of(rate, row(Phase.BASELINE, published=is_gp2), (20 * HOUR, 21 * HOUR))
 
 
 def test_a_baseline_from_the_first_minute_depends_on_the_start():
@@ -62,9 +60,7 @@ def test_a_short_pause_refutes_no_baseline():
     rate = np.full(2 * HOUR, BASE * 0.997)
     rate[HOUR] = BASE / 3
 
-    assert Credits.FROM_START == verdict_of(
-        rate, row(Phase.BASELINE), (0, HOUR), (HOUR + 1, 2 * HOUR)
-    )
+    assert Credits.FROM_START == verdict_of(rate, row(Phase.BASELINE), (0, HOUR), (HOUR + 1, 2 * HOUR))
 
 
 def test_what_was_not_measured_may_have_used_the_credits():
@@ -145,12 +141,8 @@ def rest_then_level() -> np.ndarray:
 def test_no_baseline_is_named_that_its_bucket_refutes():
     """After twenty hours of rest forty minutes at the number of the baseline are not the baseline's doing."""
     diagnosis = found(rest_then_level())
-    named = [
-        i for i in diagnosis.intervals if i.ceiling and i.ceiling.bucket_phase == Phase.BASELINE
-    ]
-    reasons = [
-        r.reason for i in diagnosis.intervals for r in i.ruled_out if r.ceiling.value == BASE
-    ]
+    named = [i for i in diagnosis.intervals if i.ceiling and i.ceiling.bucket_phase == Phase.BASELINE]
+    reasons = [r.reason for i in diagnosis.intervals for r in i.ruled_out if r.ceiling.value == BASE]
 
     assert [] == named
     assert all("it binds only at 0 % credits" in reason for reason in reasons)

@@ -125,26 +125,20 @@ def test_what_speaks_against_the_claim_says_so():
     text = texts_by_kind(plateau(signs=signs))
 
     assert text["noise"] == (
-        "from one sample to the next the rate varied by 0.34 % at this level, and by 0.06 % at other"
-        f" times; {AGAINST}"
+        f"from one sample to the next the rate varied by 0.34 % at this level, and by 0.06 % at other times; {AGAINST}"
     )
     assert AGAINST not in text["flatness"]
 
 
 def test_every_sign_that_weighs_is_reported_and_nothing_else():
     """The evidence of an interval is the table's rows, the heaviest first; their sum is the score."""
-    one = plateau(
-        signs=replace(SEEN, pressed_above_ratio=0.1, free_above_ratio=0.2),
-        balances={BYTES: view(0.0, 0.0)},
-    )
+    one = plateau(signs=replace(SEEN, pressed_above_ratio=0.1, free_above_ratio=0.2), balances={BYTES: view(0.0, 0.0)})
     found = evidence_of(one, STRETCH)
     kinds = {e.kind for e in found}
 
     assert {name for name, weight in one.weights.items() if abs(weight) >= 0.03} == kinds
     assert {"cliff", "exceeded"} <= kinds
-    assert {e.kind for e in found if e.weight < 0} == {
-        e.kind for e in found if e.text.endswith(AGAINST)
-    }
+    assert {e.kind for e in found if e.weight < 0} == {e.kind for e in found if e.text.endswith(AGAINST)}
     assert [abs(e.weight) for e in found] == sorted((abs(e.weight) for e in found), reverse=True)
     np.testing.assert_allclose(sum(e.weight for e in found), sum(one.weights.values()), atol=0.2)
 
@@ -161,19 +155,13 @@ def test_every_sign_has_a_sentence(sign):
 
 def test_elasticity_is_reported_as_a_factor():
     """A ratio of 0.02 means that waiting varied 50 times as much as the rate."""
-    assert (
-        "latency and queue depth varied 50 times as much as the rate"
-        in texts_by_kind(plateau())["elasticity"]
-    )
+    assert "latency and queue depth varied 50 times as much as the rate" in texts_by_kind(plateau())["elasticity"]
     assert "elasticity" not in texts_by_kind(plateau(signs=replace(SEEN, elasticity=NAN)))
 
 
 def test_recurrence_counts_stretches_and_time():
     """Three stretches of together 90 minutes are reported; one stretch is not a recurrence."""
-    assert (
-        "reached this level 3 times, for 1 h 30 min in total"
-        in texts_by_kind(plateau())["recurrence"]
-    )
+    assert "reached this level 3 times, for 1 h 30 min in total" in texts_by_kind(plateau())["recurrence"]
     assert "recurrence" not in texts_by_kind(plateau(signs=replace(SEEN, run_count=1)))
 
 
@@ -187,9 +175,7 @@ def test_recurrence_counts_stretches_and_time():
 )
 def test_balances_are_reported_with_their_numbers(seen, text):
     """Empty, falling, or not short: each with the percentage that was read."""
-    assert text == texts_by_kind(plateau(balances={BYTES: seen}))["balance"].removesuffix(
-        f"; {AGAINST}"
-    )
+    assert text == texts_by_kind(plateau(balances={BYTES: seen}))["balance"].removesuffix(f"; {AGAINST}")
 
 
 def test_unknown_limits_have_no_match():
@@ -216,10 +202,7 @@ def test_waiting_is_reported_against_the_reference():
     """Latency is compared with what the storage takes when not pressed; the queue is reported with it."""
     text = texts_by_kind(plateau())["waiting"]
 
-    assert text == (
-        "latency was 18 ms, 15 times the 1.2 ms of this storage under light load;"
-        " queue depth was 72"
-    )
+    assert text == ("latency was 18 ms, 15 times the 1.2 ms of this storage under light load; queue depth was 72")
 
 
 def test_a_general_reference_is_reported_as_one():
@@ -284,10 +267,7 @@ def test_a_weaker_explanation_is_shown_with_its_probability():
     [
         (3_000, "3,000 IOPS were served, only 25 % of this limit"),
         (15_000, "15,000 IOPS were served, above this limit"),
-        (
-            12_100,
-            "12,100 IOPS were served, at this limit, but that rate varied more than the named level",
-        ),
+        (12_100, "12,100 IOPS were served, at this limit, but that rate varied more than the named level"),
     ],
 )
 def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, expected):
@@ -318,9 +298,7 @@ def test_every_claim_says_what_would_refute_it(row, expected):
 
 def test_only_sentences_of_a_stretch_depend_on_the_stretch():
     """The other sentences of a level are made once for all its stretches, and are the same for each."""
-    case = plateau(
-        signs=replace(SEEN, step_log=0.5, cpu_ratio=0.99), balances={BYTES: view(0, 0)}
-    ).case
+    case = plateau(signs=replace(SEEN, step_log=0.5, cpu_ratio=0.99), balances={BYTES: view(0, 0)}).case
     other = replace(case, stretch=STRETCH)
 
     assert {"waiting"} == {s.name for s in SIGNS if s.text_of(case) != s.text_of(other)}

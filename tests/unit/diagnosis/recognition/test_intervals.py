@@ -17,9 +17,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 
-GP3 = Instance(
-    db_class="db.m5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=200.0)
-)
+GP3 = Instance(db_class="db.m5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=200.0))
 FINE_S, COARSE_S, HOURS = 10, 60, 24
 SIZE_BYTES = 16_384
 # Enhanced Monitoring covers these hours of the day; the load is busy from 8 to 18.
@@ -34,9 +32,7 @@ def load() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     phase = index % 6
     at_ceiling = busy & ((phase < 3) | ((phase == 3) & (rng.random(index.size) < 0.5)))
     noise = rng.standard_normal(index.size)
-    ops = np.where(
-        at_ceiling, 3_000 * (1 + 1e-3 * noise), np.where(busy, 1_100, 300) * (1 + 0.1 * noise)
-    )
+    ops = np.where(at_ceiling, 3_000 * (1 + 1e-3 * noise), np.where(busy, 1_100, 300) * (1 + 0.1 * noise))
     latency_s = np.where(at_ceiling, 11e-3, 0.7e-3) * (1 + 0.1 * rng.standard_normal(index.size))
     return ops, latency_s, at_ceiling
 

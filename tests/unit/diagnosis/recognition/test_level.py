@@ -5,15 +5,7 @@ import pytest
 
 import builders
 from builders import START_S
-from plimsoll.diagnosis.recognition.level import (
-    LOOSE_BINS,
-    Level,
-    _level_at,
-    extended,
-    level_min_s,
-    levels_of,
-    middle,
-)
+from plimsoll.diagnosis.recognition.level import LOOSE_BINS, Level, _level_at, extended, level_min_s, levels_of, middle
 
 
 def grid(count: int, step_s: int = 60):
@@ -180,9 +172,7 @@ def test_the_shoulder_of_a_busy_hour_is_no_level():
     rate = np.linspace(96e6, 108e6, 240)
     rate[100:112] = 100e6
     with_shoulder = [level.value for level in found(rate)]
-    alone = [
-        level.value for level in found(np.where((rate > 99.7e6) & (rate < 100.3e6), rate, 5e6))
-    ]
+    alone = [level.value for level in found(np.where((rate > 99.7e6) & (rate < 100.3e6), rate, 5e6))]
 
     assert not [value for value in with_shoulder if abs(value / 100e6 - 1) < 0.004]
     assert [value for value in alone if abs(value / 100e6 - 1) < 0.004]

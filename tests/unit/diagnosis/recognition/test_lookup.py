@@ -12,9 +12,7 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
 
-R5 = Instance(
-    db_class="db.r5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=500.0)
-)
+R5 = Instance(db_class="db.r5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=500.0))
 
 
 def at(level: float, instance: Instance, *, size_bytes: float = 32_768) -> Diagnosis:

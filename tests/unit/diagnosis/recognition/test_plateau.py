@@ -70,10 +70,7 @@ def test_the_catalog_names_what_is_found():
 
 def test_family_probability_sums_over_the_family():
     """Where baseline and legacy baseline of a family are close, the family is surer than either."""
-    rows = (
-        ceiling(EBS, Phase.BASELINE, 100e6),
-        ceiling(EBS, Phase.LEGACY, 100.5e6, legacy=Phase.BASELINE),
-    )
+    rows = (ceiling(EBS, Phase.BASELINE, 100e6), ceiling(EBS, Phase.LEGACY, 100.5e6, legacy=Phase.BASELINE))
     (plateau,) = of(builders.snapshot(pressed(100e6)), *rows)
 
     assert plateau.family_probability > plateau.best.probability + 0.2
@@ -83,10 +80,7 @@ def test_of_two_dimensions_at_documented_numbers_the_flatter_is_the_law():
     """When bytes and operations both stand at documented numbers, the one that varies less is held."""
     size = 16_384 * builders.wander(rng(), 12 * HOUR, 0.006)
     rows = (ceiling(EBS, Phase.FIXED, 6000 * 16_384), ceiling(IOPS, Phase.FIXED, 6000))
-    by_ops = of(
-        builders.snapshot(pressed(6000, dimension=Dimension.IOPS, size_bytes=size, jitter=0.0005)),
-        *rows,
-    )
+    by_ops = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS, size_bytes=size, jitter=0.0005)), *rows)
     by_bytes = of(builders.snapshot(pressed(6000 * 16_384, size_bytes=size, jitter=0.0005)), *rows)
 
     assert [IOPS] == [p.best.ceiling.family for p in by_ops if p.best.ceiling]
@@ -114,9 +108,7 @@ def test_partly_pegged_minutes_are_not_a_second_level():
 
 def test_a_burst_and_then_a_baseline_are_two():
     """What holds while credits last and what holds afterwards are two ceilings, apart in time."""
-    demand = np.concatenate(
-        (30e6 * builders.wander(rng(), 2 * HOUR, 0.3), np.full(5 * HOUR, 900e6))
-    )
+    demand = np.concatenate((30e6 * builders.wander(rng(), 2 * HOUR, 0.3), np.full(5 * HOUR, 900e6)))
     limit = np.where(np.arange(demand.size) < 3 * HOUR, 400e6, 100e6)
     size = 16_384 * builders.wander(rng(), demand.size, 0.05)
     plateaus = of(builders.snapshot(builders.held_at(demand, limit, rng=rng(), size_bytes=size)))
@@ -184,10 +176,7 @@ def test_a_latency_fault_without_a_level_is_no_plateau():
 
 def test_error_bars_are_no_narrower_than_enforcement():
     """A level of ten thousand equal samples is still known only as well as limits are enforced."""
-    few, many = (
-        of(builders.snapshot(pressed(100e6, jitter=jitter)))[0].level_log_se
-        for jitter in (0.0001, 0.004)
-    )
+    few, many = (of(builders.snapshot(pressed(100e6, jitter=jitter)))[0].level_log_se for jitter in (0.0001, 0.004))
 
     assert 0.0015 <= few < many < 0.01
 
@@ -308,8 +297,7 @@ def test_a_number_weighs_more_than_flatness(one):
 
 
 @pytest.mark.parametrize(
-    ("level", "score", "is_shadow"),
-    [(98e6, 4.0, True), (98e6, 5.5, False), (90e6, 4.0, False), (102e6, 4.0, True)],
+    ("level", "score", "is_shadow"), [(98e6, 4.0, True), (98e6, 5.5, False), (90e6, 4.0, False), (102e6, 4.0, True)]
 )
 def test_a_weaker_level_next_to_a_stronger_one_is_its_shadow(one, level, score, is_shadow):
     """Partly pegged minutes pile up within a few percent of the level; further away is another level."""

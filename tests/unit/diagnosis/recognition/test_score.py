@@ -24,10 +24,7 @@ UNKNOWN = (Match(ceiling=None, probability=1.0, z=NAN),)
 
 def documented(phase: Phase, family: Family = EBS, balance: Metric | None = BYTES):
     row = ceiling(family, phase, 100e6, balance=balance)
-    return (
-        Match(ceiling=row, probability=0.97, z=0.1),
-        Match(ceiling=None, probability=0.03, z=NAN),
-    )
+    return (Match(ceiling=row, probability=0.97, z=0.1), Match(ceiling=None, probability=0.03, z=NAN))
 
 
 FIXED = documented(Phase.FIXED, Family.VOLUME_THROUGHPUT, None)
@@ -57,13 +54,7 @@ PLAIN = Signs(
 
 
 def weights(
-    signs=PLAIN,
-    matches=UNKNOWN,
-    balances=None,
-    *,
-    has_catalog=True,
-    dimension=Dimension.THROUGHPUT,
-    **changes,
+    signs=PLAIN, matches=UNKNOWN, balances=None, *, has_catalog=True, dimension=Dimension.THROUGHPUT, **changes
 ) -> dict[str, float]:
     return weights_of(
         LevelCase(
@@ -211,9 +202,7 @@ def test_the_score_is_the_prior_and_what_each_sign_weighs():
     """Nothing else counts: the score is PRIOR plus the weights that are reported."""
     found = weights(matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1)
 
-    assert PRIOR + sum(found.values()) == of(
-        matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1
-    )
+    assert PRIOR + sum(found.values()) == of(matches=BASELINE, balances={BYTES: EMPTY}, pressed_above_ratio=0.1)
 
 
 @pytest.mark.parametrize(

@@ -26,25 +26,14 @@ def found(values: dict, *rows: Ceiling) -> list[Plateau]:
 
 @pytest.mark.parametrize(
     ("family", "lowest", "waiting", "count"),
-    [
-        (EBS, 1000e6, 2.6, 1),
-        (EBS, 2100e6, 2.6, 0),
-        (EBS, 2100e6, 8.0, 1),
-        (Family.VOLUME_THROUGHPUT, 2100e6, 2.6, 1),
-    ],
+    [(EBS, 1000e6, 2.6, 1), (EBS, 2100e6, 2.6, 0), (EBS, 2100e6, 8.0, 1), (Family.VOLUME_THROUGHPUT, 2100e6, 2.6, 1)],
     ids=["near", "far", "far and sure", "a class that is not listed"],
 )
-def test_an_unknown_limit_far_below_all_that_is_documented_must_be_sure(
-    family, lowest, waiting, count
-):
+def test_an_unknown_limit_far_below_all_that_is_documented_must_be_sure(family, lowest, waiting, count):
     """A class that may do 2.1 GB/s at the least is hardly limited to 100 MB/s by something undocumented."""
     demand = builders.working_day(rng(), 30e6, 200e6)
     values = builders.held_at(
-        demand,
-        100e6,
-        rng=rng(),
-        size_bytes=16_384 * builders.wander(rng(), demand.size, 0.05),
-        waiting=waiting,
+        demand, 100e6, rng=rng(), size_bytes=16_384 * builders.wander(rng(), demand.size, 0.05), waiting=waiting
     )
 
     assert count == len(found(values, ceiling(family, Phase.BASELINE, lowest)))
@@ -53,9 +42,7 @@ def test_an_unknown_limit_far_below_all_that_is_documented_must_be_sure(
 def test_a_number_it_meets_exactly_is_likelier_than_one_of_the_past():
     """15,703 IOPS of 16 KiB are 257.3 MB/s as well: the burst of 15,700 IOPS, not the legacy 256 MB/s."""
     demand = np.full(60, 60_000.0)
-    values = builders.held_at(
-        demand, 15_703.0, rng=rng(), dimension=Dimension.IOPS, size_bytes=16_384
-    )
+    values = builders.held_at(demand, 15_703.0, rng=rng(), dimension=Dimension.IOPS, size_bytes=16_384)
     burst = ceiling(IOPS, Phase.BURST, 15_700.0)
     legacy = ceiling(EBS, Phase.LEGACY, 256e6)
     near = ceiling(EBS, Phase.BURST, 257e6)

@@ -17,9 +17,7 @@ BYTES = Metric.BYTE_BALANCE_RATIO
 LEVEL = 100e6
 UNKNOWN = Match(ceiling=None, probability=1.0, z=float("nan"))
 BASELINE = Match(
-    ceiling=ceiling(Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, LEVEL, balance=BYTES),
-    probability=1.0,
-    z=0.0,
+    ceiling=ceiling(Family.INSTANCE_EBS_THROUGHPUT, Phase.BASELINE, LEVEL, balance=BYTES), probability=1.0, z=0.0
 )
 FIXED = Match(ceiling=ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, LEVEL), probability=1.0, z=0.0)
 
@@ -118,9 +116,7 @@ def test_an_unknown_level_may_be_a_baseline():
     emptied = np.concatenate((np.full(180, 0.5), np.zeros(60)))
 
     assert 0.0 == of(rate, [(180, 240)], balance=emptied).free_above_ratio
-    np.testing.assert_allclose(
-        of(rate, [(180, 240)], balance=np.full(240, 0.5)).free_above_ratio, 1.0
-    )
+    np.testing.assert_allclose(of(rate, [(180, 240)], balance=np.full(240, 0.5)).free_above_ratio, 1.0)
 
 
 AFTER_CREDITS = (calm(), pegged(level=3 * LEVEL))
@@ -134,19 +130,9 @@ AFTER_CREDITS = (calm(), pegged(level=3 * LEVEL))
         # When a fault ends, more is served at once.
         ((calm(), pegged(), pegged(level=1.4 * LEVEL)), [(60, 120)], 0.0, 1.0),
         # After a dip of minutes the level is met from below, but no credits were saved in between.
-        (
-            (*AFTER_CREDITS, pegged(2), np.full(10, 20e6), pegged()[:50], calm()),
-            [(120, 240), (250, 300)],
-            1.0,
-            0.0,
-        ),
+        ((*AFTER_CREDITS, pegged(2), np.full(10, 20e6), pegged()[:50], calm()), [(120, 240), (250, 300)], 1.0, 0.0),
         # After hours of calm the level is entered anew, and this time from below.
-        (
-            (*AFTER_CREDITS, pegged(), calm(3), pegged(), calm()),
-            [(120, 180), (360, 420)],
-            0.5,
-            0.0,
-        ),
+        ((*AFTER_CREDITS, pegged(), calm(3), pegged(), calm()), [(120, 180), (360, 420)], 0.5, 0.0),
         # One minute of more after a stretch is the end of a backlog, not a lifted limit.
         ((calm(), pegged(), np.full(1, 1.4 * LEVEL), calm()), [(60, 120)], 0.0, 0.0),
     ],
@@ -161,9 +147,7 @@ def test_how_a_level_is_entered_and_left(pieces, runs, entered_from_above, left_
 
 def test_pressed_samples_next_to_the_level_are_counted():
     """Waiting at 95 % and at 105 % of the level is waiting around it, not at it."""
-    rate = np.concatenate(
-        (calm(2), pegged(), pegged(2, level=0.95 * LEVEL), pegged(level=1.05 * LEVEL))
-    )
+    rate = np.concatenate((calm(2), pegged(), pegged(2, level=0.95 * LEVEL), pegged(level=1.05 * LEVEL)))
     signs = of(rate, [(120, 180)], waited=np.arange(rate.size) >= 120)
 
     np.testing.assert_allclose((signs.pressed_below_ratio, signs.pressed_above_ratio), (2, 1))

@@ -102,10 +102,7 @@ def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_delive
 @pytest.mark.parametrize("unit_kib", [16, 32, 64, 128, 512])
 def test_other_units_are_found_as_well(unit_kib):
     """Any power of two is, where sizes between its multiples were measured."""
-    chain = [
-        stage("b", "bytes", 1e12),
-        stage("o", "ops", 500, unit_bytes=kib(unit_kib)),
-    ]
+    chain = [stage("b", "bytes", 1e12), stage("o", "ops", 500, unit_bytes=kib(unit_kib))]
     sizes = sorted({*POWERS_KIB, unit_kib * 1.5, unit_kib * 2.5})
 
     (fit,) = fit_sweep(sweep(chain, sizes_kib=sizes)).phases
@@ -118,9 +115,7 @@ def test_merging_is_read_from_sequential_requests():
     """Sequential requests of any size move what 256 KiB per operation allow."""
     whole = sweep(GP2, patterns=tuple(Pattern), sizes_kib=SIZES_KIB[1:])
     (fit,) = fit_sweep(whole).phases
-    (seen,) = (
-        p for p in whole.points if (p.pattern, p.io_size_bytes) == (Pattern.SEQUENTIAL, kib(8))
-    )
+    (seen,) = (p for p in whole.points if (p.pattern, p.io_size_bytes) == (Pattern.SEQUENTIAL, kib(8)))
 
     merged = {m.io_size_bytes: m for m in fit.merges}
     assert near(UNIT_BYTES, rel=0.01) == merged[kib(8)].merged_bytes.value
@@ -196,9 +191,7 @@ def test_a_busy_measuring_side_is_not_taken_for_a_limit():
     """What a processor could not ask for says nothing of the disk."""
     chain = [stage("b", "bytes", 134e6), stage("o", "ops", 3_000)]
     points = [
-        point(
-            chain, kib(size), busy_ratio=0.97 if size < 16 else 0.2, factor=0.5 if size < 16 else 1
-        )
+        point(chain, kib(size), busy_ratio=0.97 if size < 16 else 0.2, factor=0.5 if size < 16 else 1)
         for size in SIZES_KIB
     ]
 
@@ -225,9 +218,7 @@ def test_a_disturbed_point_is_left_out_and_named():
 def test_storage_that_follows_no_two_limits_is_reported():
     """Rates that rise by the square root of the size are no limits."""
     points = tuple(
-        msgspec.structs.replace(
-            point(IO1, kib(s)), ops_per_s=1e4 / s**0.5, bytes_per_s=1e4 * 1024 * s**0.5
-        )
+        msgspec.structs.replace(point(IO1, kib(s)), ops_per_s=1e4 / s**0.5, bytes_per_s=1e4 * 1024 * s**0.5)
         for s in SIZES_KIB
     )
 
@@ -259,9 +250,7 @@ def test_sequential_points_alone_are_taken_with_a_warning():
 def test_a_mean_of_mixed_sizes_is_charged_by_its_mean():
     """Requests that came in other sizes than asked for are not all rounded up together."""
     mixed = msgspec.structs.replace(
-        point(GP2, kib(1024)),
-        ops_per_s=300 * UNIT_BYTES / kib(700),
-        bytes_per_s=300.0 * UNIT_BYTES,
+        point(GP2, kib(1024)), ops_per_s=300 * UNIT_BYTES / kib(700), bytes_per_s=300.0 * UNIT_BYTES
     )
     rest = [point(GP2, kib(s)) for s in SIZES_KIB[:-1]]
 

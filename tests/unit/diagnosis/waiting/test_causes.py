@@ -39,9 +39,7 @@ def causes_of(given, *notes: Annotation, instance: Instance = R5):
 
 
 def note(kind: EventKind, minutes_before: int) -> Annotation:
-    return Annotation(
-        time_s=START_S + 60 * (600 - minutes_before), kind=kind, text="as the source told it"
-    )
+    return Annotation(time_s=START_S + 60 * (600 - minutes_before), kind=kind, text="as the source told it")
 
 
 def test_the_same_load_that_did_not_wait_before_points_at_storage():

@@ -18,16 +18,10 @@ from plimsoll.units import KIB
 
 TWO_DAYS = 48 * HOUR
 M5 = Instance(
-    identifier="orders",
-    db_class="db.m5.2xlarge",
-    engine="postgres",
-    storage=Storage(kind="gp3", size_gib=500.0),
+    identifier="orders", db_class="db.m5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=500.0)
 )
 SMALL_GP3 = Instance(
-    identifier="orders",
-    db_class="db.m5.2xlarge",
-    engine="postgres",
-    storage=Storage(kind="gp3", size_gib=200.0),
+    identifier="orders", db_class="db.m5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=200.0)
 )
 
 
@@ -183,8 +177,7 @@ def fast_to_slow_but_quick(values, rng):
 
 
 @pytest.mark.parametrize(
-    "happens",
-    [idle_nights, single_spikes, checkpoints, jitter, large_requests, fast_to_slow_but_quick],
+    "happens", [idle_nights, single_spikes, checkpoints, jitter, large_requests, fast_to_slow_but_quick]
 )
 def test_what_is_not_waiting_is_not_reported(happens):
     """Idle hours, spikes, checkpoints, jitter, large requests and quick answers leave the verdict alone."""

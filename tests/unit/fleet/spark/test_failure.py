@@ -17,12 +17,7 @@ from plimsoll.fleet.spark.task import TaskError
         ("Python worker exited unexpectedly (crashed)", "", SourceError, "killed again and again"),
         ("ExecutorLostFailure (executor 3 exited)", "", SourceError, "killed again and again"),
         # An executor that was lost before another failure does not hide it.
-        (
-            "java.io.IOException: No space left",
-            "ExecutorLostFailure",
-            SourceError,
-            "Spark failed: No space left",
-        ),
+        ("java.io.IOException: No space left", "ExecutorLostFailure", SourceError, "Spark failed: No space left"),
     ],
 )
 def test_known_failures_have_a_sentence_of_their_own(text, log, kind, message):

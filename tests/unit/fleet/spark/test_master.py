@@ -2,14 +2,7 @@
 
 import pytest
 
-from plimsoll.fleet.spark.master import (
-    addresses,
-    chosen_master,
-    is_connect,
-    is_local,
-    settings,
-    starts_java,
-)
+from plimsoll.fleet.spark.master import addresses, chosen_master, is_connect, is_local, settings, starts_java
 
 
 @pytest.mark.parametrize(

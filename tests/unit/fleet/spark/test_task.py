@@ -63,9 +63,7 @@ def test_another_version_on_an_executor_is_refused(lake: Lake):
         list(task_of(lake, version="9.9.9")(iter(places(1))))
 
 
-def test_an_executor_is_told_where_s3_is_unless_it_knows(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-):
+def test_an_executor_is_told_where_s3_is_unless_it_knows(lake: Lake, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
     monkeypatch.setattr(os, "environ", dict(os.environ))

@@ -15,9 +15,7 @@ def test_only_what_came_since_counts():
     assert CountedBuckets((1.0, 2.0, inf), (10, 20, 25)) == AFTER.since(BEFORE)
 
 
-@pytest.mark.parametrize(
-    ("share", "value"), [(0.2, 0.5), (0.4, 1.0), (0.6, 1.5), (0.8, 2.0), (0.99, 2.0)]
-)
+@pytest.mark.parametrize(("share", "value"), [(0.2, 0.5), (0.4, 1.0), (0.6, 1.5), (0.8, 2.0), (0.99, 2.0)])
 def test_observations_lie_evenly_in_their_bucket(share, value):
     """As Prometheus's histogram_quantile has it; above the last bound the bound is returned."""
     assert pytest.approx(value) == AFTER.since(BEFORE).quantile(share)

@@ -16,10 +16,7 @@ def test_messages_are_kept_in_the_order_in_which_they_come():
 def test_what_is_no_message_is_refused():
     """As Slack does: the status is 400, and nothing is kept."""
     with MessageInbox() as inbox:
-        answers = [
-            httpx.post(inbox.url, content=body)
-            for body in (b"", b"no json", b"[]", b'{"blocks": []}')
-        ]
+        answers = [httpx.post(inbox.url, content=body) for body in (b"", b"no json", b"[]", b'{"blocks": []}')]
 
     assert [400] * 4 == [one.status_code for one in answers]
     assert [] == inbox.texts

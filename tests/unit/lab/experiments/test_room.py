@@ -36,9 +36,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     [(8 * GIB, 4 * GIB, "memory"), (4 * GIB, 4 * GIB, "disk"), (8 * GIB, 1 * GIB, "disk")],
     ids=["room for both", "too little memory for both", "a small /dev/shm, as containers have"],
 )
-def test_data_are_in_memory_if_servers_and_data_fit(
-    machine: Machine, available: int, memory_free: int, place: str
-):
+def test_data_are_in_memory_if_servers_and_data_fit(machine: Machine, available: int, memory_free: int, place: str):
     places = machine(available=available, memory_free=memory_free, disk_free=9 * GIB)
 
     assert places[place] == room.data_folder(3 * GIB, 2 * GIB)
@@ -54,18 +52,12 @@ def test_a_folder_that_was_named_is_used(machine: Machine, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("available", "disk_free", "says"),
     [
-        (
-            1 * GIB,
-            9 * GIB,
-            "1 GiB of memory are available, and the servers of this experiment take 2 GiB",
-        ),
+        (1 * GIB, 9 * GIB, "1 GiB of memory are available, and the servers of this experiment take 2 GiB"),
         (3 * GIB, 1 * GIB, "disk', and this experiment writes 3 GiB"),
     ],
     ids=["memory", "space"],
 )
-def test_too_little_room_is_one_sentence(
-    machine: Machine, available: int, disk_free: int, says: str
-):
+def test_too_little_room_is_one_sentence(machine: Machine, available: int, disk_free: int, says: str):
     machine(available=available, memory_free=0, disk_free=disk_free)
     with pytest.raises(UsageError) as raised:
         room.data_folder(3 * GIB, 2 * GIB)

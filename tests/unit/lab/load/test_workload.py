@@ -36,8 +36,7 @@ def server(tmp_path: Path):
         bodies = {
             "initdb": "exit 0",
             "postgres": "exit 0",
-            "pgbench": f'echo "$@" > {tmp_path}/arguments; cat {tmp_path}/says; '
-            f"cat {tmp_path}/tells >&2; {then}",
+            "pgbench": f'echo "$@" > {tmp_path}/arguments; cat {tmp_path}/says; cat {tmp_path}/tells >&2; {then}',
         }
         for name, body in bodies.items():
             (folder / name).write_text(f"#!/bin/sh\n{body}\n")
@@ -59,13 +58,7 @@ def over(clients: Clients) -> Clients:
 
 @pytest.mark.parametrize(
     ("name", "tables"),
-    [
-        ("tpcb", "pgbench"),
-        ("select", "pgbench"),
-        ("scan", "scan"),
-        ("toast", "toast"),
-        ("toast-fixed", "toast"),
-    ],
+    [("tpcb", "pgbench"), ("select", "pgbench"), ("scan", "scan"), ("toast", "toast"), ("toast-fixed", "toast")],
 )
 def test_a_workload_says_which_tables_it_needs(name, tables):
     """Scans and documents have tables of their own."""
@@ -111,11 +104,7 @@ def test_clients_that_were_cut_short_have_no_summary(server, tmp_path, monkeypat
     """A scan takes too long to wait for its end."""
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    clients = clients_of(
-        server(then=f"trap 'kill $!; exit 1' INT; sleep 600 & echo > {ready}; wait"),
-        tmp_path,
-        "scan",
-    )
+    clients = clients_of(server(then=f"trap 'kill $!; exit 1' INT; sleep 600 & echo > {ready}; wait"), tmp_path, "scan")
     clients.start()
     ready.read_text()
     monkeypatch.delattr(type(clients._command), "wait")
@@ -159,12 +148,7 @@ def test_pgbenchs_own_work_is_done_with_plans_that_are_kept(server, tmp_path, na
     arguments = (tmp_path / "arguments").read_text().split()
     given = dict(pairwise(arguments))
 
-    assert (builtin, "prepared", "8", "3") == (
-        given["-b"],
-        given["-M"],
-        given["-c"],
-        given["-T"],
-    )
+    assert (builtin, "prepared", "8", "3") == (given["-b"], given["-M"], given["-c"], given["-T"])
 
 
 def test_the_servers_error_is_the_cause_of_a_failure(server, tmp_path):

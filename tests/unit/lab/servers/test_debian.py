@@ -95,10 +95,7 @@ def test_a_file_that_was_changed_since_is_refused(tmp_path: Path, clients: Path,
 def test_a_folder_in_a_program_is_made_relative(tmp_path: Path, clients: Path):
     """Its length stays; where it is not found, the version is not one that was tried."""
     fixed = DebianPackage(
-        name="small",
-        title="Small",
-        packages=("small-server",),
-        fixed_folder=("usr/bin/small", "/usr/share/small"),
+        name="small", title="Small", packages=("small-server",), fixed_folder=("usr/bin/small", "/usr/share/small")
     )
     home = ServerStore(tmp_path / "cache").get(fixed)
     say(clients / "dpkg-deb", "mkdir -p $3/usr/bin; echo other > $3/usr/bin/small")
@@ -131,9 +128,7 @@ def test_apt_that_fails_is_quoted_and_nothing_is_kept(
 
 
 @pytest.mark.parametrize("name", ["apt-get", "dpkg-deb"])
-def test_a_machine_that_is_no_debian_is_told(
-    tmp_path: Path, clients: Path, monkeypatch: pytest.MonkeyPatch, name: str
-):
+def test_a_machine_that_is_no_debian_is_told(tmp_path: Path, clients: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     (clients / name).unlink()
     monkeypatch.setenv("PATH", str(clients))
 
@@ -143,10 +138,7 @@ def test_a_machine_that_is_no_debian_is_told(
 
 def test_a_package_that_is_missing_has_the_version_and_size_of_apt(clients: Path):
     """One question for all of them; without apt there is no answer."""
-    say(
-        clients / "apt-cache",
-        "printf 'Package: small-server\\nVersion: 1.2-3\\nSize: 7000\\nTag: x\\n\\n'",
-    )
+    say(clients / "apt-cache", "printf 'Package: small-server\\nVersion: 1.2-3\\nSize: 7000\\nTag: x\\n\\n'")
 
     assert {"small": DebianFile("small-server", "1.2-3", 7000)} == debian.versions([SMALL])
     (clients / "apt-cache").unlink()

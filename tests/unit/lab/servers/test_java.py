@@ -26,9 +26,7 @@ def java(folder: Path, says: str) -> Path:
         ("no Java here", None),
     ],
 )
-def test_the_version_is_the_first_number_that_counts(
-    tmp_path: Path, says: str, version: int | None
-):
+def test_the_version_is_the_first_number_that_counts(tmp_path: Path, says: str, version: int | None):
     """Up to 8 it stood after a 1."""
     assert version == version_of(str(java(tmp_path, says)))
 
@@ -41,12 +39,9 @@ def test_the_home_that_is_set_is_taken(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("says", "sentence"),
-    [('openjdk version "11.0.2"', "is Java 11, and the server needs 17"), ("", "is not a Java")],
+    ("says", "sentence"), [('openjdk version "11.0.2"', "is Java 11, and the server needs 17"), ("", "is not a Java")]
 )
-def test_what_does_not_do_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, sentence: str
-):
+def test_what_does_not_do_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, sentence: str):
     java(tmp_path, says)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 

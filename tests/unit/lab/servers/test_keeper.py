@@ -141,9 +141,7 @@ def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
     """The server is not started if a preparation failed."""
     process, directory = kept
     first = [["sh", "-c", "echo prepared"], ["sh", "-c", "echo cannot prepare; exit 3"]]
-    output, _ = process.communicate(
-        job(directory, ["touch", str(tmp_path / "started")], first) + "\n", timeout=60
-    )
+    output, _ = process.communicate(job(directory, ["touch", str(tmp_path / "started")], first) + "\n", timeout=60)
 
     assert "prepared\ncannot prepare\n" == output
     assert not (tmp_path / "started").exists()
@@ -174,9 +172,7 @@ def test_no_server_runs_outside_the_group_that_it_was_to_join(kept, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("word", "stays"), [("", False), ("end\n", True)])
-def test_lent_folders_go_only_with_an_owner_that_ends_silently(
-    kept, tmp_path: Path, word: str, stays: bool
-):
+def test_lent_folders_go_only_with_an_owner_that_ends_silently(kept, tmp_path: Path, word: str, stays: bool):
     """An owner that was killed cannot clear up; one that says goodbye still needs its data."""
     process, directory = kept
     data = tmp_path / "data"

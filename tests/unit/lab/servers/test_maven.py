@@ -11,10 +11,7 @@ SPACE = "{http://maven.apache.org/POM/4.0.0}"
 def test_a_project_has_a_dependency_for_each_artifact():
     """With its type where the coordinates have one."""
     project = ET.fromstring(project_of(OPENSEARCH))
-    found = [
-        ":".join(str(part.text) for part in dependency)
-        for dependency in project.iter(f"{SPACE}dependency")
-    ]
+    found = [":".join(str(part.text) for part in dependency) for dependency in project.iter(f"{SPACE}dependency")]
 
     assert [
         "org.opensearch.distribution.integ-test-zip:opensearch:2.19.6:zip",

@@ -33,10 +33,7 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program `pip3` that says what pip says, and leaves a file in the environment."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    say(
-        programs / "pip3",
-        "echo '  Downloading small-1.0-py3-none-any.whl (1.2 MB)'; touch ${2%/bin/python}/done",
-    )
+    say(programs / "pip3", "echo '  Downloading small-1.0-py3-none-any.whl (1.2 MB)'; touch ${2%/bin/python}/done")
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
     monkeypatch.setattr(pip, "find_spec", lambda _name: None)
     monkeypatch.setattr(pip, "unprivileged_account", ServerAccount)
@@ -96,9 +93,7 @@ def test_an_environment_that_is_of_no_use_is_made_again(
         ("killed", r"could not bring Small 1\.0: killed"),
     ],
 )
-def test_pip_that_fails_is_quoted_and_nothing_is_kept(
-    tmp_path: Path, client: Path, says: str, sentence: str
-):
+def test_pip_that_fails_is_quoted_and_nothing_is_kept(tmp_path: Path, client: Path, says: str, sentence: str):
     say(client, f"echo '{says}'; exit 1")
     store = ServerStore(tmp_path / "cache")
 

@@ -68,9 +68,7 @@ def installed(folder: Path, *programs: str) -> Path:
     folder.mkdir()
     for name in programs:
         program = folder / name
-        program.write_text(
-            "#!/bin/sh\necho 'postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)'\n"
-        )
+        program.write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)'\n")
         program.chmod(0o755)
     return folder
 

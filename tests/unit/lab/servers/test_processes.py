@@ -33,9 +33,7 @@ TREE = textwrap.dedent("""
 
 def test_no_process_is_left_but_the_first():
     """Those that a thread has started, and those of other sessions, too."""
-    with subprocess.Popen(
-        [sys.executable, "-c", TREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as first:
+    with subprocess.Popen([sys.executable, "-c", TREE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
         assert first.stdout is not None
         assert b"ready\n" == first.stdout.readline()
         processes = [psutil.Process(pid) for pid in below(first.pid)]

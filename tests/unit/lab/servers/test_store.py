@@ -76,9 +76,7 @@ def test_a_file_that_did_not_come_is_named(tmp_path: Path, maven: Path):
         ServerStore(tmp_path / "cache").get(SMALL)
 
 
-def test_without_maven_the_package_of_debian_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_maven_the_package_of_debian_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The hint is one command."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -138,9 +136,7 @@ def test_an_archive_is_unpacked_without_its_top_and_gets_its_modules(tmp_path: P
 def test_an_archive_that_is_none_is_one_sentence(tmp_path: Path):
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars/engine.zip").write_bytes(b"no archive")
-    package = MavenPackage(
-        name="engine", title="Engine", version="1.0", artifacts=(), archive="engine.zip"
-    )
+    package = MavenPackage(name="engine", title="Engine", version="1.0", artifacts=(), archive="engine.zip")
 
     with pytest.raises(SourceError, match="is not a zip archive"):
         lay_out(package, tmp_path / "jars", tmp_path / "home")

@@ -34,20 +34,8 @@ def ground_of(of: GateSetup, **load: float) -> GroundTruth:
     ("of", "size_bytes", "name", "phase", "limit"),
     [
         (setup(balance=0.2), LARGE, THROUGHPUT, Phase.BASELINE, 86.875e6),
-        (
-            setup("db.m4.large", storage="gp3", size_gib=400),
-            LARGE,
-            THROUGHPUT,
-            Phase.FIXED,
-            56.25e6,
-        ),
-        (
-            setup("db.t3.medium", storage="gp3", size_gib=400, balance=0),
-            SMALL,
-            IOPS,
-            Phase.BASELINE,
-            2000,
-        ),
+        (setup("db.m4.large", storage="gp3", size_gib=400), LARGE, THROUGHPUT, Phase.FIXED, 56.25e6),
+        (setup("db.t3.medium", storage="gp3", size_gib=400, balance=0), SMALL, IOPS, Phase.BASELINE, 2000),
         (setup("db.m4.large", size_gib=100, balance=0.05), SMALL, VOLUME_IOPS, Phase.BASELINE, 300),
         (setup("db.m4.4xlarge", size_gib=100), LARGE, VOLUME_THROUGHPUT, Phase.FIXED, 128 * 2**20),
         (setup("db.m4.xlarge", storage="gp3", size_gib=100), SMALL, VOLUME_IOPS, Phase.FIXED, 3000),
@@ -58,13 +46,7 @@ def ground_of(of: GateSetup, **load: float) -> GroundTruth:
             Phase.BASELINE,
             212.5e6,
         ),
-        (
-            setup("db.m4.4xlarge", size_gib=400, balance=0),
-            SMALL,
-            VOLUME_IOPS,
-            Phase.BASELINE,
-            1200,
-        ),
+        (setup("db.m4.4xlarge", size_gib=400, balance=0), SMALL, VOLUME_IOPS, Phase.BASELINE, 1200),
     ],
 )
 def test_a_limit_that_acted_for_long_is_found_at_its_level(of, size_bytes, name, phase, limit):
@@ -101,9 +83,7 @@ def test_a_baseline_that_was_found_is_no_burst_that_was_found():
     ground = compared(found, lines, of)
 
     assert 1 == len(only)
-    assert [(Phase.BURST, False), (Phase.BASELINE, True)] == [
-        (held.phase, held.is_found) for held in ground.held
-    ]
+    assert [(Phase.BURST, False), (Phase.BASELINE, True)] == [(held.phase, held.is_found) for held in ground.held]
     assert not ground.is_right
 
 
@@ -167,9 +147,7 @@ def test_a_limit_found_without_a_name_counts_by_its_level():
     lines = record(of)
     unnamed = msgspec.structs.replace(
         snapshot_of(lines, of),
-        instance=msgspec.structs.replace(
-            of.instance, db_class=None, storage=type(of.instance.storage)()
-        ),
+        instance=msgspec.structs.replace(of.instance, db_class=None, storage=type(of.instance.storage)()),
     )
     ground = compared(diagnose_snapshot(unnamed), lines, of)
 

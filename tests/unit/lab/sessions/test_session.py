@@ -18,9 +18,7 @@ from plimsoll.units import MIB
 from unit.lab.fixture_record import setup
 
 
-def status(
-    of: GateSetup, *, bytes_per_s: float, left: float, binding: str | None = None
-) -> GateStatus:
+def status(of: GateSetup, *, bytes_per_s: float, left: float, binding: str | None = None) -> GateStatus:
     chain = stages_of(of, catalog())
     return GateStatus(
         balance={stage.name: left for stage in chain if stage.capacity},
@@ -39,9 +37,7 @@ def status(
 
 
 def progress(now: GateStatus, *before: GateStatus) -> LabProgress:
-    return progress_of(
-        now, recent=[*before, now], elapsed_s=10, duration_s=120, transactions_per_s=None
-    )
+    return progress_of(now, recent=[*before, now], elapsed_s=10, duration_s=120, transactions_per_s=None)
 
 
 def stage(of: LabProgress, family: Family) -> StageNow:
@@ -59,12 +55,7 @@ def test_while_credits_last_the_ceiling_is_the_burst():
         for family in (Family.INSTANCE_EBS_THROUGHPUT, Family.VOLUME_IOPS)
     ]
 
-    assert [
-        (Phase.BURST, 347.5e6),
-        (Phase.BURST, 12_000),
-        (Phase.BASELINE, 86.875e6),
-        (Phase.BASELINE, 3000),
-    ] == seen
+    assert [(Phase.BURST, 347.5e6), (Phase.BURST, 12_000), (Phase.BASELINE, 86.875e6), (Phase.BASELINE, 3000)] == seen
 
 
 def test_a_limit_without_credits_has_no_balance():
@@ -72,12 +63,7 @@ def test_a_limit_without_credits_has_no_balance():
     of = setup("db.m4.large", storage="gp3", size_gib=400)
     seen = stage(progress(status(of, bytes_per_s=50e6, left=1.0)), Family.INSTANCE_EBS_THROUGHPUT)
 
-    assert (Phase.FIXED, 56.25e6, None, None) == (
-        seen.phase,
-        seen.ceiling,
-        seen.balance_ratio,
-        seen.empty_in_s,
-    )
+    assert (Phase.FIXED, 56.25e6, None, None) == (seen.phase, seen.ceiling, seen.balance_ratio, seen.empty_in_s)
 
 
 def test_exhaustion_is_predicted_by_the_law_on_the_credit_clock():
@@ -110,9 +96,7 @@ def test_a_bucket_that_is_spent_as_it_fills_is_empty():
     """The gate's own phase takes precedence, and a few credits count as none."""
     of, name = setup(), Family.INSTANCE_EBS_THROUGHPUT.value
     few = status(of, bytes_per_s=87e6, left=0.0005)
-    changed = msgspec.structs.replace(
-        status(of, bytes_per_s=87e6, left=0.003, binding=name), phase=Phase.BASELINE
-    )
+    changed = msgspec.structs.replace(status(of, bytes_per_s=87e6, left=0.003, binding=name), phase=Phase.BASELINE)
     for seen in (progress(few), progress(changed)):
         at = stage(seen, Family.INSTANCE_EBS_THROUGHPUT)
 

@@ -7,14 +7,7 @@ from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.errors import UsageError
 from plimsoll.gate.config import GateSetup, stages_of
 from plimsoll.lab.sweep.cases import CASES
-from plimsoll.lab.sweep.experiment import (
-    LAB_SIZES_BYTES,
-    cases_named,
-    length_s,
-    phases_of,
-    published_of,
-    truths_of,
-)
+from plimsoll.lab.sweep.experiment import LAB_SIZES_BYTES, cases_named, length_s, phases_of, published_of, truths_of
 from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.model.ceiling import Phase
 from plimsoll.units import KIB
@@ -45,11 +38,7 @@ def test_the_published_plateaus_are_operations_of_256_kib():
     """Every published gp2 baseline is that within six percent; none is above it."""
     for name in ("m4.4xlarge-gp2-100", "m4.large-gp2-30", "m4.large-gp2-40", "m4.large-gp2-50"):
         case, _, fit = simulated(name)
-        (row,) = [
-            p
-            for p in published_of(case, fit)
-            if p.name == "throughput" and p.phase == Phase.BASELINE
-        ]
+        (row,) = [p for p in published_of(case, fit) if p.name == "throughput" and p.phase == Phase.BASELINE]
         assert 0.94 < row.said / row.found < 1
 
 

@@ -25,12 +25,7 @@ def disk(tmp_path: Path, monkeypatch) -> Path:
 
 
 def used(place: Path, *, allow_writes: bool = False, temporary_bytes: int = MIB):
-    return file_at(
-        place,
-        allow_writes=allow_writes,
-        temporary_bytes=temporary_bytes,
-        show_progress=lambda _: None,
-    )
+    return file_at(place, allow_writes=allow_writes, temporary_bytes=temporary_bytes, show_progress=lambda _: None)
 
 
 def test_the_largest_file_of_a_folder_is_read(disk: Path):
@@ -116,10 +111,7 @@ def test_what_is_not_there_is_refused(name, disk: Path):
 
 def test_a_full_disk_is_not_filled(disk: Path):
     """Half of the free space is left to others."""
-    with (
-        pytest.raises(UsageError, match="too little"),
-        used(disk, allow_writes=True, temporary_bytes=2**60),
-    ):
+    with pytest.raises(UsageError, match="too little"), used(disk, allow_writes=True, temporary_bytes=2**60):
         pass
 
 

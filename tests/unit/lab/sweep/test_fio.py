@@ -13,13 +13,7 @@ from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, check_plan
 from plimsoll.model.sweep import Direction, Pattern
 from plimsoll.units import KIB, MIB
 
-STEP = Step(
-    size_bytes=64 * KIB,
-    pattern=Pattern.SCATTERED,
-    direction=Direction.READ,
-    depth=32,
-    length_s=4.0,
-)
+STEP = Step(size_bytes=64 * KIB, pattern=Pattern.SCATTERED, direction=Direction.READ, depth=32, length_s=4.0)
 
 
 def printed(**side) -> str:
@@ -54,9 +48,7 @@ def test_a_run_too_short_to_part_counts_whole():
 
 def test_ramp_and_drain_do_not_count():
     """Neither credits from idle time, nor requests that finish after the time is up."""
-    log = (
-        "900, 7, 0, 0, 0\n1400, 6, 0, 0, 0\n1900, 5, 0, 0, 0\n5001, 3, 0, 0, 0\n5400, 1, 0, 0, 0\n"
-    )
+    log = "900, 7, 0, 0, 0\n1400, 6, 0, 0, 0\n1900, 5, 0, 0, 0\n5001, 3, 0, 0, 0\n5400, 1, 0, 0, 0\n"
 
     assert [(0.5, 5 * KIB), (3.101, 3 * KIB)] == parts_of(log, STEP)
     assert [] == parts_of("", STEP)
@@ -90,9 +82,7 @@ def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
     """Its last line is the message; no file of ours stays."""
     program = tmp_path / "bin" / "fio"
     program.parent.mkdir()
-    program.write_text(
-        "#!/bin/sh\necho 'fio: pid=1, err=22/file:x, error=Invalid argument'; exit 1\n"
-    )
+    program.write_text("#!/bin/sh\necho 'fio: pid=1, err=22/file:x, error=Invalid argument'; exit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     file = tmp_path / "data"

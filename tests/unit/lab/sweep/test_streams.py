@@ -83,8 +83,7 @@ def test_sizes_that_the_server_cannot_read_at_once_are_left_out_with_a_note():
 
 
 @pytest.mark.parametrize(
-    ("limit", "expected"),
-    [("1MB", MIB), ("512kB", 512 * KIB), (None, 256 * KIB), ("16", 128 * KIB)],
+    ("limit", "expected"), [("1MB", MIB), ("512kB", 512 * KIB), (None, 256 * KIB), ("16", 128 * KIB)]
 )
 def test_the_largest_request_is_the_servers_setting(limit, expected):
     """17 has no such setting; a bare number counts blocks."""

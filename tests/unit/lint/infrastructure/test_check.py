@@ -58,9 +58,7 @@ def test_what_is_unknown_is_named(mixed: InfrastructureFindings):
 
 def test_a_multi_az_cluster_is_paid_three_times(mixed: InfrastructureFindings):
     """20,000 unreachable IOPS at $0.30: the price of an IOPS in such a cluster."""
-    (found,) = [
-        f for f in mixed.findings if f.address == "aws_rds_cluster.multi" and f.usd_per_month
-    ]
+    (found,) = [f for f in mixed.findings if f.address == "aws_rds_cluster.multi" and f.usd_per_month]
 
     assert 6000 == found.usd_per_month
 

@@ -37,9 +37,7 @@ def state(
         provisioned_ops_per_s=ops,
         provisioned_bytes_per_s=mib_per_s(throughput_mibps) if throughput_mibps else None,
     )
-    instance = Instance(
-        db_class=db_class, engine="postgres", multi_az=multi_az, region=region, storage=storage
-    )
+    instance = Instance(db_class=db_class, engine="postgres", multi_az=multi_az, region=region, storage=storage)
     return DeclaredState(instance=instance, unknown=unknown or {}, **MONITORED)
 
 
@@ -87,9 +85,7 @@ def test_a_finding_says_what_the_change_does_to_it(before: float | None, effect:
 
 def test_a_class_that_shrinks_makes_iops_unreachable():
     """The IOPS stay and the class changes: that introduces the finding."""
-    (found,) = findings(
-        state("db.r5.2xlarge", ops=30_000), before=state("db.r5.8xlarge", ops=30_000)
-    )
+    (found,) = findings(state("db.r5.2xlarge", ops=30_000), before=state("db.r5.8xlarge", ops=30_000))
 
     assert ChangeEffect.INTRODUCES == found.effect
 
@@ -135,10 +131,7 @@ def test_unknown_iops_are_not_guessed():
     """Known only after apply: no finding, and a note that names the rules."""
     reason = {Attribute.IOPS: "iops is known only after apply"}
     database = DeclaredDatabase(
-        kind=DatabaseKind.INSTANCE,
-        address="aws_db_instance.search",
-        file="plan.json",
-        after=state(unknown=reason),
+        kind=DatabaseKind.INSTANCE, address="aws_db_instance.search", file="plan.json", after=state(unknown=reason)
     )
     found, notes = check_databases((database,), catalog())
 
@@ -150,10 +143,7 @@ def test_unknown_iops_are_not_guessed():
 def test_a_class_that_the_catalog_lacks_is_a_note():
     """A class of the future: nothing is said of its limits."""
     database = DeclaredDatabase(
-        kind=DatabaseKind.INSTANCE,
-        address="db",
-        file="plan.json",
-        after=state("db.r99.large", ops=9e4),
+        kind=DatabaseKind.INSTANCE, address="db", file="plan.json", after=state("db.r99.large", ops=9e4)
     )
     found, notes = check_databases((database,), catalog())
 
@@ -173,10 +163,7 @@ def test_the_type_of_the_storage_may_be_unknown():
 @pytest.mark.parametrize(
     ("ops", "advice"),
     [
-        (
-            30_000,
-            "or choose db.r5.8xlarge, the smallest size of its family that lets all of it through.",
-        ),
+        (30_000, "or choose db.r5.8xlarge, the smallest size of its family that lets all of it through."),
         (90_000, "Provision at most 18,750 IOPS."),
     ],
 )

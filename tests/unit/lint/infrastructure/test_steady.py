@@ -14,9 +14,7 @@ from plimsoll.model.snapshot import Snapshot
 DAY_S = 86_400
 
 
-def history(
-    values: dict[Metric, float], *, seconds: int = 2 * DAY_S, db_class: str = "db.m5.large"
-) -> Snapshot:
+def history(values: dict[Metric, float], *, seconds: int = 2 * DAY_S, db_class: str = "db.m5.large") -> Snapshot:
     count = seconds // 300
     times = np.arange(count, dtype=np.int64) * 300
     series = {
@@ -30,10 +28,7 @@ def history(
 def check(db_class: str, past: Snapshot) -> tuple[list[str], tuple[str, ...]]:
     after = DeclaredState(
         instance=Instance(
-            db_class=db_class,
-            engine="postgres",
-            region="us-east-1",
-            storage=Storage(kind="gp3", size_gib=500),
+            db_class=db_class, engine="postgres", region="us-east-1", storage=Storage(kind="gp3", size_gib=500)
         ),
         monitoring_interval_s=10,
         has_insights=True,
@@ -43,9 +38,7 @@ def check(db_class: str, past: Snapshot) -> tuple[list[str], tuple[str, ...]]:
     return [f.code for f in found], notes
 
 
-@pytest.mark.parametrize(
-    ("reads", "codes"), [(1500.0, []), (1799.0, []), (1801.0, ["SteadyLoadAboveBaseline"])]
-)
+@pytest.mark.parametrize(("reads", "codes"), [(1500.0, []), (1799.0, []), (1801.0, ["SteadyLoadAboveBaseline"])])
 def test_a_mean_above_the_baseline_cannot_be_held(reads: float, codes: list[str]):
     """db.m5.large holds 3,600 IOPS: reads and writes count together."""
     past = history({Metric.READ_OPS_PER_S: reads, Metric.WRITE_OPS_PER_S: 1800.0})

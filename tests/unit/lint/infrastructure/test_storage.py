@@ -6,12 +6,7 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.lint.infrastructure.check import check_databases
-from plimsoll.model.infrastructure import (
-    DatabaseKind,
-    DeclaredDatabase,
-    DeclaredFinding,
-    DeclaredState,
-)
+from plimsoll.model.infrastructure import DatabaseKind, DeclaredDatabase, DeclaredFinding, DeclaredState
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import mib_per_s
 
@@ -32,9 +27,7 @@ def state(
         provisioned_bytes_per_s=mib_per_s(throughput_mibps) if throughput_mibps else None,
     )
     return DeclaredState(
-        instance=Instance(
-            db_class=db_class, engine=engine, multi_az=False, region="us-east-1", storage=storage
-        ),
+        instance=Instance(db_class=db_class, engine=engine, multi_az=False, region="us-east-1", storage=storage),
         monitoring_interval_s=10,
         has_insights=True,
     )
@@ -42,12 +35,7 @@ def state(
 
 def found(after: DeclaredState, before: DeclaredState | None = None) -> tuple[DeclaredFinding, ...]:
     database = DeclaredDatabase(
-        kind=DatabaseKind.INSTANCE,
-        address="db",
-        file="plan.json",
-        before=before,
-        has_before=True,
-        after=after,
+        kind=DatabaseKind.INSTANCE, address="db", file="plan.json", before=before, has_before=True, after=after
     )
     return check_databases((database,), catalog())[0]
 

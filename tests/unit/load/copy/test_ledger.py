@@ -31,9 +31,7 @@ def loaded(data: bytes, *numbers: int) -> list[LoadedChunk]:
     """Some of the chunks of 200 bytes."""
     chunks = chunks_of([data], RowFormat(is_csv=True), chunk_bytes=200, row_bytes_max=100)
     return [
-        LoadedChunk(c.start_byte, c.end_byte, 0, *digests_of(c.pieces))
-        for n, c in enumerate(chunks)
-        if n in numbers
+        LoadedChunk(c.start_byte, c.end_byte, 0, *digests_of(c.pieces)) for n, c in enumerate(chunks) if n in numbers
     ]
 
 
@@ -50,9 +48,7 @@ def test_what_is_between_chunks_is_a_gap():
     first, third = loaded(DATA, 0, 2)
 
     assert [(0, None)] == list(gaps([]))
-    assert [(first.end_byte, third.start_byte), (third.end_byte, None)] == list(
-        gaps([first, third])
-    )
+    assert [(first.end_byte, third.start_byte), (third.end_byte, None)] == list(gaps([first, third]))
 
 
 @pytest.mark.parametrize("numbers", [(0, 1, 2), (0, 2, 5), (3,), (1, 2, 6)])

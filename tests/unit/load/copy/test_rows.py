@@ -34,8 +34,7 @@ def test_a_chunk_ends_at_the_first_end_of_a_row_after_its_least_size(data, rows,
 
 
 @pytest.mark.parametrize(
-    ("data", "rows", "cause"),
-    [(b'a,b\n"c\nd\n', CSV, "never closed"), (b"x" * 200, TEXT, "no row ends within 100 B")],
+    ("data", "rows", "cause"), [(b'a,b\n"c\nd\n', CSV, "never closed"), (b"x" * 200, TEXT, "no row ends within 100 B")]
 )
 def test_a_row_without_an_end_is_found(data, rows, cause):
     with pytest.raises(DataError, match=cause):
@@ -72,7 +71,5 @@ def test_rows_after_an_end_marker_are_found(data: bytes, rows: RowFormat, place:
 )
 def test_what_only_looks_like_an_end_marker_is_no_end(data: bytes, rows: RowFormat):
     assert data == b"".join(texts(data, rows))
-    whole = chunks_of(
-        [data[n : n + 1] for n in range(len(data))], rows, chunk_bytes=99, row_bytes_max=9
-    )
+    whole = chunks_of([data[n : n + 1] for n in range(len(data))], rows, chunk_bytes=99, row_bytes_max=9)
     assert [data] == [b"".join(one.pieces) for one in whole]

@@ -100,11 +100,7 @@ def test_without_measurements_the_answer_is_an_error(blind):
 def test_bytes_that_are_told_are_counted():
     """The first may go; after it, the allowance of many seconds is used up."""
     now = [0.0]
-    pace = Pace(
-        PaceController(T3, PaceTerms()),
-        read_slow=lambda: slow_truth(end_s=0),
-        clock=lambda: now[0],
-    )
+    pace = Pace(PaceController(T3, PaceTerms()), read_slow=lambda: slow_truth(end_s=0), clock=lambda: now[0])
     pace.refresh()
     pace.tick()
     now[0] = 1.0
@@ -169,9 +165,6 @@ def test_it_listens_on_an_address_of_version_6():
     server.start()
     try:
         assert server.address.startswith(f"[{host}]:")
-        assert (
-            200
-            == httpx.get(f"http://{server.address}/check/a/b/orders", trust_env=False).status_code
-        )
+        assert 200 == httpx.get(f"http://{server.address}/check/a/b/orders", trust_env=False).status_code
     finally:
         server.close()

@@ -27,10 +27,7 @@ class Counters(ServerCounters):
 
     def counts(self, batch_bytes_per_s):
         self.told.append(batch_bytes_per_s)
-        return self.answer or (
-            counted(self.bytes_per_s),
-            PeerBatches(),
-        )
+        return self.answer or (counted(self.bytes_per_s), PeerBatches())
 
 
 class Clock:

@@ -19,9 +19,7 @@ NOTE = '"two\nlines, ""quoted"""'
 
 
 def text(start: int, end: int) -> str:
-    return "".join(
-        f"{n},{NOTE if n % 7 == 0 else 'plain'},{'x' * 200}\n" for n in range(start, end)
-    )
+    return "".join(f"{n},{NOTE if n % 7 == 0 else 'plain'},{'x' * 200}\n" for n in range(start, end))
 
 
 @pytest.fixture
@@ -129,9 +127,7 @@ def test_a_refused_row_has_its_place_in_the_files(taken, tmp_path, form, has_hea
             if f"\n{row}" not in text:
                 continue
             end = text.index(f"\n{row}") + 1 + len(row)
-            at = RefusedAt(
-                identity=one.identity, start_byte=0, line=LINE[form](text[:end]), column=""
-            )
+            at = RefusedAt(identity=one.identity, start_byte=0, line=LINE[form](text[:end]), column="")
             number = next(n for n, whole in enumerate(texts) if f"\n{row}" in whole)
             line = texts[number][: texts[number].index(f"\n{row}") + 1].count("\n") + 1
             name = str(tmp_path / f"{number}.csv")

@@ -38,16 +38,11 @@ def test_what_came_is_the_demand():
     1.9.
     """
     storage, asked, ops = outside(1.6)
-    counted = recovered(
-        storage,
-        {Metric.ARRIVALS_PER_S: asked / COST, Metric.TRANSACTIONS_PER_S: ops / COST},
-    )
+    counted = recovered(storage, {Metric.ARRIVALS_PER_S: asked / COST, Metric.TRANSACTIONS_PER_S: ops / COST})
     blind = recovered(storage)
 
     assert counted.summary.loop == LoadResponse.OPEN
-    assert "at the ceiling 160 requests arrived for every 100 completed" in (
-        counted.summary.loop_reason
-    )
+    assert "at the ceiling 160 requests arrived for every 100 completed" in (counted.summary.loop_reason)
     assert judge(counted, fixed(1.25 * CEILING_OPS * SIZE)).judgement == Judgement.DOES_NOT
     assert judge(counted, fixed(2.5 * CEILING_OPS * SIZE)).judgement == Judgement.LIFTS
     assert judge(blind, fixed(1.25 * CEILING_OPS * SIZE)).judgement == Judgement.UNSURE
@@ -75,10 +70,7 @@ def test_most_transactions_may_be_served_from_memory():
 def test_requests_and_transactions_need_not_be_the_same():
     """Three transactions for a request: the ratio at liberty says so, and is taken out."""
     storage, asked, ops = outside(1.6)
-    demand = recovered(
-        storage,
-        {Metric.ARRIVALS_PER_S: asked / COST, Metric.TRANSACTIONS_PER_S: 3 * ops / COST},
-    )
+    demand = recovered(storage, {Metric.ARRIVALS_PER_S: asked / COST, Metric.TRANSACTIONS_PER_S: 3 * ops / COST})
 
     assert demand.middle.ops_per_s[BEHIND].mean() == pytest.approx(1.6 * CEILING_OPS, rel=0.05)
 
@@ -87,10 +79,7 @@ def test_rollbacks_tell_of_what_gave_up():
     """What times out in the database ends as a rollback; what is usual of them is not counted."""
     storage, asked, ops = outside(1.6)
     rolled = 0.01 * ops / COST + (asked - ops) / COST
-    demand = recovered(
-        storage,
-        {Metric.TRANSACTIONS_PER_S: ops / COST + rolled, Metric.ROLLBACKS_PER_S: rolled},
-    )
+    demand = recovered(storage, {Metric.TRANSACTIONS_PER_S: ops / COST + rolled, Metric.ROLLBACKS_PER_S: rolled})
 
     assert demand.summary.loop == LoadResponse.OPEN
     assert "committed or rolled back" in " ".join(demand.summary.assumptions)
@@ -103,11 +92,7 @@ def test_clients_who_get_all_they_ask_for_lose_nothing():
     storage, count, ops = clients(60)
     demand = recovered(
         storage,
-        {
-            Metric.CONNECTION_COUNT: 25 + count,
-            Metric.ARRIVALS_PER_S: ops / COST,
-            Metric.TRANSACTIONS_PER_S: ops / COST,
-        },
+        {Metric.CONNECTION_COUNT: 25 + count, Metric.ARRIVALS_PER_S: ops / COST, Metric.TRANSACTIONS_PER_S: ops / COST},
     )
 
     assert demand.summary.loop == LoadResponse.CLOSED
@@ -119,10 +104,7 @@ def test_a_count_of_other_work_is_left_aside():
     """Arrivals that at liberty are one time a half and another time twice what is done say nothing."""
     storage, asked, ops = outside(1.6)
     other = asked * np.exp(np.random.default_rng(2).normal(0, 0.7, N))
-    demand = recovered(
-        storage,
-        {Metric.ARRIVALS_PER_S: other / COST, Metric.TRANSACTIONS_PER_S: ops / COST},
-    )
+    demand = recovered(storage, {Metric.ARRIVALS_PER_S: other / COST, Metric.TRANSACTIONS_PER_S: ops / COST})
 
     assert demand.summary.loop == LoadResponse.UNKNOWN
 

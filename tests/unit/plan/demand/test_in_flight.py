@@ -41,10 +41,7 @@ def stretch() -> Episode:
 def held() -> ThrottledSteps:
     ones = np.ones(N)
     return replace(
-        overload.throttled_of(stretch()),
-        is_held=ones > 0,
-        is_partly=ones < 0,
-        ceiling_ops_per_s=CEILING * ones,
+        overload.throttled_of(stretch()), is_held=ones > 0, is_partly=ones < 0, ceiling_ops_per_s=CEILING * ones
     )
 
 

@@ -109,9 +109,7 @@ def test_work_that_waits_outside_is_an_open_loop():
     storage, _, ops = clients(60)
     waiting = np.zeros(N)
     waiting[4 * builders.HOUR : 8 * builders.HOUR] = np.linspace(10_000, 0, 4 * builders.HOUR)
-    demand = recovered(
-        storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: ops / 10}
-    )
+    demand = recovered(storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: ops / 10})
 
     assert demand.summary.loop == LoadResponse.OPEN
     assert "waited outside the database" in demand.summary.loop_reason
@@ -131,13 +129,9 @@ def test_a_queue_that_is_worked_off_keeps_what_came():
     gives_up[behind] = np.linspace(20_000_000, 0, 4 * builders.HOUR)
 
     def is_kept(waiting: FloatArray) -> bool:
-        snapshot = builders.snapshot(
-            storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: done}
-        )
+        snapshot = builders.snapshot(storage, {Metric.WAITING_WORK_COUNT: waiting, Metric.TRANSACTIONS_PER_S: done})
         seen = seen_of(snapshot)
-        return loop_of(
-            snapshot, seen, throttled_of(seen, diagnose(snapshot, catalog()))
-        ).is_all_done
+        return loop_of(snapshot, seen, throttled_of(seen, diagnose(snapshot, catalog()))).is_all_done
 
     assert is_kept(kept)
     assert not is_kept(stands)

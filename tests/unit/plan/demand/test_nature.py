@@ -59,8 +59,7 @@ def test_a_load_that_was_seen_below_its_ceiling_is_open():
 
 
 @pytest.mark.parametrize(
-    ("waiting", "expected"),
-    [(2.0, "reaches at most 2 times this ceiling"), (8.0, "reaches any ceiling")],
+    ("waiting", "expected"), [(2.0, "reaches at most 2 times this ceiling"), (8.0, "reaches any ceiling")]
 )
 def test_where_few_requests_wait_a_greedy_load_has_an_end(waiting: float, expected: str):
     """Twice as many requests in flight as fit are served at twice the ceiling; eight times are as good as no end."""
@@ -86,9 +85,7 @@ def test_a_lone_plateau_does_not_tell():
     assert (WorkloadKind.UNKNOWN, 0.0, "") == (free.nature, free.greedy_ratio, free.nature_reason)
 
 
-@pytest.mark.parametrize(
-    ("prior", "expected"), [(Prior(job=0, greedy=0), 0.0), (Prior(lost=0, clients=0), 1.0)]
-)
+@pytest.mark.parametrize(("prior", "expected"), [(Prior(job=0, greedy=0), 0.0), (Prior(lost=0, clients=0), 1.0)])
 def test_the_user_may_know_the_nature(prior: Prior, expected: float):
     """Where nothing greedy is plausible the chance is none, and where nothing else is, it is one."""
     assert expected == summary_of(200e6, prior=prior).greedy_ratio

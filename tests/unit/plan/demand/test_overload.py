@@ -21,12 +21,7 @@ U = middles(20)
 
 
 def stretch(
-    ceiling: float,
-    *,
-    free: tuple[float, ...] = (),
-    start: int = 0,
-    hours: int = 1,
-    size: float = 1e4,
+    ceiling: float, *, free: tuple[float, ...] = (), start: int = 0, hours: int = 1, size: float = 1e4
 ) -> Episode:
     end = start + 60 * hours
     run = CeilingRun(start=start, end=end, level_ops_per_s=ceiling, io_size_bytes=size)
@@ -84,9 +79,7 @@ def test_demand_seen_at_a_ceiling_guides_what_was_not_seen_there():
 def test_demand_that_was_seen_is_less_certain_the_longer_it_is_hidden():
     """After an hour at a ceiling it is known to a fifth; after twelve, to a third or so."""
     rates = (2000.0,) * 30
-    brief, long = (
-        np.std(np.log(lost(stretch(1000.0, free=rates, hours=h))[:, 0])) for h in (1, 12)
-    )
+    brief, long = (np.std(np.log(lost(stretch(1000.0, free=rates, hours=h))[:, 0])) for h in (1, 12))
 
     assert brief < 0.2
     assert 0.25 < long < 0.5
@@ -129,9 +122,7 @@ def test_a_rate_that_was_seen_does_not_tell_that_all_work_was_there_by_then():
     once or bit by bit. Users who were seen to ask for 3,000 go on asking for about as much.
     """
     seen = throttled_of(stretch(1000.0, free=(3000.0,) * 30, hours=4))
-    job, users = (
-        overloads_of(seen, habit, U, Prior())[:, 0] for habit in (Overflow.JOB, Overflow.LOST)
-    )
+    job, users = (overloads_of(seen, habit, U, Prior())[:, 0] for habit in (Overflow.JOB, Overflow.LOST))
 
     assert 1000 == pytest.approx(job[0], rel=0.05)
     assert job[-1] > 3000

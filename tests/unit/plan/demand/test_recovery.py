@@ -33,11 +33,7 @@ def recovered(snapshot: Snapshot, **more: float | Prior) -> Demand:
 
 
 def fixed(bytes_per_s: float) -> tuple[Stage, ...]:
-    return (
-        Stage(
-            name="instance_ebs_throughput", baseline=bytes_per_s, burst=bytes_per_s, counts="bytes"
-        ),
-    )
+    return (Stage(name="instance_ebs_throughput", baseline=bytes_per_s, burst=bytes_per_s, counts="bytes"),)
 
 
 def test_demand_without_a_ceiling_is_what_was_served():
@@ -149,8 +145,7 @@ def test_what_the_user_knows_goes_before_the_prior():
     greedy = Prior(lost=0, job=0, clients=0, greedy=1)
 
     usual, low, high = (
-        judge(recovered(snapshot, prior=one), fixed(150e6)).probability
-        for one in (Prior(), little, greedy)
+        judge(recovered(snapshot, prior=one), fixed(150e6)).probability for one in (Prior(), little, greedy)
     )
     assert high < usual < low
     assert (0, 1) == (high, low)
@@ -173,9 +168,7 @@ def test_growth_is_a_positive_number(growth: float):
 
 
 @pytest.mark.parametrize(("slower", "is_endless"), [(2.0, False), (10.0, True)])
-def test_a_greedy_load_ends_where_few_of_its_requests_are_in_flight(
-    slower: float, *, is_endless: bool
-):
+def test_a_greedy_load_ends_where_few_of_its_requests_are_in_flight(slower: float, *, is_endless: bool):
     """
     Requests that take twice as long as without a ceiling are at most twice as many: an open load may ask
     for that too. With ten times as many no size that most loads need ends it.

@@ -14,9 +14,7 @@ def test_the_share_that_was_served_at_once_is_a_share_of_bytes():
     """All of 90 MB/s of large requests, and half of what came as small ones, which are a tenth of it."""
     size = np.array([65_536.0, 8_192.0])
     ops = np.array([90e6, 5e6]) / size
-    demand = replace(
-        at_a_ceiling(ops * size, np.array([False, True])), io_size_bytes=size, served_ops_per_s=ops
-    )
+    demand = replace(at_a_ceiling(ops * size, np.array([False, True])), io_size_bytes=size, served_ops_per_s=ops)
     path = DemandPath(ops_per_s=ops * [1, 2], is_carried=True, weight=1.0)
 
     share = asked_and_served(replace(demand, low=path, middle=path, high=path))

@@ -9,8 +9,7 @@ from plan_cases import asked
 
 
 @pytest.mark.parametrize(
-    ("ratio", "minutes", "steps"),
-    [(0.01, 20_160, 201), (0.29, 100, 29), (0.07, 100, 7), (0.0, 100, 0)],
+    ("ratio", "minutes", "steps"), [(0.01, 20_160, 201), (0.29, 100, 29), (0.07, 100, 7), (0.0, 100, 0)]
 )
 def test_a_share_that_is_allowed_is_meant_as_it_was_written(ratio: float, minutes: int, steps: int):
     """1 % of two weeks of minutes are 201; 29 % of a hundred are 29, though 0.29 × 100 is below it."""

@@ -33,9 +33,7 @@ def test_every_step_up_in_price_saves_a_fifth_or_more():
     assert sorted(usd) == usd
     assert len(usd) > 3
     assert all(np.array(minutes[1:]) <= 0.8 * np.array(minutes[:-1]))
-    assert option.effect.work.chained_minutes == pytest.approx(
-        found.work_by_price[0].work.chained_minutes
-    )
+    assert option.effect.work.chained_minutes == pytest.approx(found.work_by_price[0].work.chained_minutes)
 
 
 def test_the_most_time_for_a_dollar_is_proposed():

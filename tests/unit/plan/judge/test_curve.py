@@ -28,11 +28,7 @@ def curve(before: Instance, low: float, middle: float, high: float) -> tuple[Cur
     known = calm(before, cpu_ratio=0.4005)  # two vCPUs would be more than 80 % busy
     found = offered(before, known, keep_storage=True)
     prices = priced(
-        found,
-        CatalogPrices(catalog(), "us-east-1"),
-        needs=known,
-        constraints=PlanConstraints(),
-        catalog=catalog(),
+        found, CatalogPrices(catalog(), "us-east-1"), needs=known, constraints=PlanConstraints(), catalog=catalog()
     )
     demands = Demands(low=steady(low), middle=steady(middle), high=steady(high))
     return curve_of(found, vectors_of(found, catalog()), prices, demands)
@@ -41,9 +37,7 @@ def curve(before: Instance, low: float, middle: float, high: float) -> tuple[Cur
 def test_a_steady_demand_is_served_by_what_the_limit_is_of_it():
     """100 of 160 MB/s are 62.5 %; half of the day at 150 and half at 50 are 150 of 200."""
     slot = LimitColumn("instance_ebs_throughput", "bytes", None)
-    vectors = LimitVectors(
-        slots=(slot,), limits=np.array([[[1e8, 1e8, 0.0]]]), of=np.zeros(1, dtype=np.int64)
-    )
+    vectors = LimitVectors(slots=(slot,), limits=np.array([[[1e8, 1e8, 0.0]]]), of=np.zeros(1, dtype=np.int64))
     halves = asked(np.repeat([150e6, 50e6], DAY // 2) / SIZE, SIZE)
     which = np.zeros(1, dtype=np.int64)
 
@@ -93,11 +87,7 @@ def test_without_prices_there_is_no_curve():
     before = claims()
     found = offered(before, keep_storage=True)
     prices = priced(
-        found,
-        Lacking(lambda what: True),
-        needs=calm(before),
-        constraints=PlanConstraints(),
-        catalog=catalog(),
+        found, Lacking(lambda what: True), needs=calm(before), constraints=PlanConstraints(), catalog=catalog()
     )
     demands = Demands(low=steady(50), middle=steady(60), high=steady(70))
 

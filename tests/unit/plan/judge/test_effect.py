@@ -95,16 +95,7 @@ def test_below_a_ceiling_latency_rises_little():
 
 def test_the_lowest_balance_has_a_time():
     """600 above the baseline for 20 minutes are 720,000 credits of a million; then it fills again."""
-    chain = (
-        Stage(
-            name="volume_iops",
-            baseline=400.0,
-            burst=2000.0,
-            capacity=1e6,
-            start_balance=1e6,
-            counts="ops",
-        ),
-    )
+    chain = (Stage(name="volume_iops", baseline=400.0, burst=2000.0, capacity=1e6, start_balance=1e6, counts="ops"),)
     effect = judge(demand_of(level(1000.0)), chain).effect
 
     assert effect.balance_min_ratio == pytest.approx(0.28)
@@ -200,9 +191,7 @@ def test_verdicts_need_nearly_all_of_the_belief(
     assert verdict_of(share, is_lower_bound=is_lower_bound) == expected
 
 
-@pytest.mark.parametrize(
-    ("minutes", "expected"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)]
-)
+@pytest.mark.parametrize(("minutes", "expected"), [(20, Judgement.UNSURE), (40, Judgement.DOES_NOT)])
 def test_does_not_is_reported_for_twice_what_is_allowed(minutes: int, expected: Judgement):
     """Of 15 allowed minutes 20 are too many, but a replay is not as exact as that; 40 are clear."""
     asked = level(1000.0, minutes=minutes)
@@ -212,14 +201,8 @@ def test_does_not_is_reported_for_twice_what_is_allowed(minutes: int, expected: 
 
 def test_joined_requests_may_be_fewer_operations():
     """1,000 requests of 10 kB are no more than 39 operations of 256 KiB: a limit of 500 may suffice."""
-    volume = (
-        Stage(
-            name="volume_iops", baseline=500.0, burst=500.0, counts="ops", unit_bytes=256 * 1024.0
-        ),
-    )
-    alone, joined = (
-        judge(demand_of(level(1000.0), is_joined=is_joined), volume) for is_joined in (False, True)
-    )
+    volume = (Stage(name="volume_iops", baseline=500.0, burst=500.0, counts="ops", unit_bytes=256 * 1024.0),)
+    alone, joined = (judge(demand_of(level(1000.0), is_joined=is_joined), volume) for is_joined in (False, True))
 
     assert (Judgement.DOES_NOT, 0.0) == (alone.judgement, alone.probability)
     assert (Judgement.UNSURE, 0.5) == (joined.judgement, joined.probability)

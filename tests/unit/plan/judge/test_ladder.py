@@ -13,12 +13,7 @@ TEN = np.full(10, 0.1)
 
 def candidate(usd_per_day: float, tenths: int, *, trouble: int = 0) -> Candidate:
     """An option that is enough for the lowest tenths of ten equally likely demands."""
-    return Candidate(
-        usd_per_day=usd_per_day,
-        chance=tenths / 10,
-        passed=np.arange(10) < tenths,
-        trouble=trouble,
-    )
+    return Candidate(usd_per_day=usd_per_day, chance=tenths / 10, passed=np.arange(10) < tenths, trouble=trouble)
 
 
 def test_the_cheapest_that_probably_suffices_is_recommended_and_not_the_certain_one():
@@ -32,13 +27,7 @@ def test_the_cheapest_that_probably_suffices_is_recommended_and_not_the_certain_
 
 def test_what_nothing_cheaper_is_as_likely_to_beat_is_on_the_frontier():
     """An option that costs more and is enough no more often is no step."""
-    options = [
-        candidate(3, 5),
-        candidate(1, 5),
-        candidate(2, 4),
-        candidate(9, 10),
-        candidate(10, 10),
-    ]
+    options = [candidate(3, 5), candidate(1, 5), candidate(2, 4), candidate(9, 10), candidate(10, 10)]
 
     assert [1, 3] == frontier(options)
 
@@ -79,10 +68,7 @@ HUNDRED = np.full(100, 0.01)
 
 def of_hundred(*options: tuple[float, int]) -> list[Candidate]:
     """Options of a price that are enough for so many of a hundred equally likely demands."""
-    return [
-        Candidate(usd_per_day=usd, chance=count / 100, passed=np.arange(100) < count)
-        for usd, count in options
-    ]
+    return [Candidate(usd_per_day=usd, chance=count / 100, passed=np.arange(100) < count) for usd, count in options]
 
 
 @pytest.mark.parametrize(
@@ -92,12 +78,7 @@ def of_hundred(*options: tuple[float, int]) -> list[Candidate]:
         ([candidate(0, 5), candidate(45, 9), candidate(90, 10)], {}, (0, 1, 2), 1),
         ([candidate(0, 1), candidate(45, 9), candidate(90, 10)], {}, (1, 2), 1),
         # Three days' price of $100 a day are more than what $2 a day saves in half the cases.
-        (
-            [candidate(8, 5), candidate(10, 9), candidate(11, 10)],
-            {"usd_per_day_now": 100},
-            None,
-            None,
-        ),
+        ([candidate(8, 5), candidate(10, 9), candidate(11, 10)], {"usd_per_day_now": 100}, None, None),
         # A failed step costs $50 a day: $4 more for ten of ten are well spent, and $60 are not.
         ([candidate(5, 9), candidate(9, 10)], {"usd_per_day_now": 10}, None, 1),
         ([candidate(5, 9), candidate(9, 10)], {"usd_per_day_now": 900}, None, 1),
@@ -109,12 +90,7 @@ def of_hundred(*options: tuple[float, int]) -> list[Candidate]:
         # Seven points more for $1,300 a day are not worth it where neither step is likely.
         (of_hundred((97, 62), (1397, 69)), {"weight": HUNDRED}, None, 0),
         # $0.66 a day more of $117 are no reason for a second restart.
-        (
-            of_hundred((105.33, 92), (105.99, 97)),
-            {"weight": HUNDRED, "usd_per_day_now": 11.5},
-            (1,),
-            1,
-        ),
+        (of_hundred((105.33, 92), (105.99, 97)), {"weight": HUNDRED, "usd_per_day_now": 11.5}, (1,), 1),
         # A restart costs nothing; only where it is not likely to be enough another is recommended.
         ([candidate(5, 10), candidate(0, 9)], {"free": 1}, (1, 0), 1),
         ([candidate(5, 10), candidate(0, 2)], {"free": 1}, (1, 0), 0),
@@ -143,9 +119,7 @@ def test_each_step_halves_the_doubt():
     """Many small steps would each cost a restart."""
     weight = np.full(100, 0.01)
     options = [
-        Candidate(
-            usd_per_day=10 * more, chance=(90 + more) / 100, passed=np.arange(100) < 90 + more
-        )
+        Candidate(usd_per_day=10 * more, chance=(90 + more) / 100, passed=np.arange(100) < 90 + more)
         for more in range(10)
     ]
     found = steps_of(options, weight)

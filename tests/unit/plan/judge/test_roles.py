@@ -53,14 +53,7 @@ def test_a_class_that_holds_120_mb_per_s_costs_67_cents_more():
     found = claims_offered()
     prices, vectors = prices_of(found), vectors_of(found, catalog())
 
-    best = search(
-        vectors,
-        prices.more,
-        roles_of(found, prices),
-        steady(),
-        allowed_ratio=0.01,
-        tie=preferred(found),
-    )
+    best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01, tie=preferred(found))
 
     chosen = {name: found.name(all_[0]) for name, all_ in best.roles.items() if all_}
     assert chosen[CHEAPEST] == "db.m6g.xlarge, gp2 1,200 GiB"
@@ -120,9 +113,7 @@ def test_the_reason_names_the_ceiling_and_the_minutes():
     best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01)
     cheaper = cheaper_failing(best.roles[CHEAPEST][0], found, prices, vectors, best.state)
 
-    reasons = [
-        rejected(one, found, prices, steady(), catalog(), allowed_ratio=0.01) for one in cheaper
-    ]
+    reasons = [rejected(one, found, prices, steady(), catalog(), allowed_ratio=0.01) for one in cheaper]
     texts = {one.name: one.reason for one in reasons}
     # 260.625 MB/s × 1,800 s of credits are spent at 33.125 MB/s above the baseline in 236 minutes.
     assert texts["db.t4g.xlarge, gp2 1,200 GiB"] == (

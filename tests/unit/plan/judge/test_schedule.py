@@ -28,11 +28,7 @@ def nightly(*, hours: int = 4, rest: float = 10e6) -> Demand:
 
 def stage(baseline: float, burst: float | None = None, capacity: float = 0.0) -> Stage:
     return Stage(
-        name="instance_ebs_throughput",
-        baseline=baseline,
-        burst=burst or baseline,
-        capacity=capacity,
-        counts="bytes",
+        name="instance_ebs_throughput", baseline=baseline, burst=burst or baseline, capacity=capacity, counts="bytes"
     )
 
 
@@ -71,9 +67,7 @@ def test_credits_shorten_the_window():
     bucket = stage(40e6, 120e6, 4 * 3600 * 40e6)
     plain = spread_of(nightly(), [stage(40e6)])
     demand = nightly()
-    with_credits = spread_of(
-        demand, [Stage(**{f: getattr(bucket, f) for f in _FIELDS}, start_balance=bucket.capacity)]
-    )
+    with_credits = spread_of(demand, [Stage(**{f: getattr(bucket, f) for f in _FIELDS}, start_balance=bucket.capacity)])
 
     assert with_credits.hours < plain.hours
 

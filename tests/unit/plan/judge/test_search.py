@@ -103,11 +103,7 @@ def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: in
     measured = np.ones(20, dtype=np.bool_)
     measured[5:7] = False
     demand = StepDemand(
-        ops_per_s=rates,
-        io_size_bytes=np.full(20, 100 * KB),
-        step_s=60.0,
-        is_carried=False,
-        is_measured=measured,
+        ops_per_s=rates, io_size_bytes=np.full(20, 100 * KB), step_s=60.0, is_carried=False, is_measured=measured
     )
     assert demand.gap_count == 2
 
@@ -120,9 +116,7 @@ def test_what_was_not_measured_is_counted_against_nobody(allowed: int, state: in
 def test_a_window_begins_with_the_credits_it_had():
     """Half of ten minutes of credits pays for five minutes at the maximum, and not for six."""
     for minutes, state in ((5, HOLDS), (6, FAILS)):
-        demand = replace(
-            load(*[200] * minutes, *[50] * 30), balance_at_start={SLOT.name: 0.5, "another": 0.1}
-        )
+        demand = replace(load(*[200] * minutes, *[50] * 30), balance_at_start={SLOT.name: 0.5, "another": 0.1})
         trial = DemandSearch(bucket(100, 200, 600), demand, allowed_ratio=0)
         trial.settle([0])
 

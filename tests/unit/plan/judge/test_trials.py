@@ -49,11 +49,7 @@ def window(*factors: float, seed: int = 1, hours: float = 3.0) -> Demand:
 
 def alone(demand: Demand, path: DemandPath, stages: tuple[Stage, ...]) -> kernel.Replay:
     return kernel.replay(
-        path.ops_per_s,
-        demand.io_size_bytes,
-        step_s=demand.step_s,
-        chain=stages,
-        carry=path.is_carried,
+        path.ops_per_s, demand.io_size_bytes, step_s=demand.step_s, chain=stages, carry=path.is_carried
     )
 
 

@@ -86,8 +86,7 @@ def test_the_other_is_the_cheapest_that_suffices_as_probably():
         assert all(
             other.probability < option.probability
             for other in found.options
-            if (other.usd_per_day_more or 0) < (rival.usd_per_day_more or 0)
-            and "spread" not in other.title
+            if (other.usd_per_day_more or 0) < (rival.usd_per_day_more or 0) and "spread" not in other.title
         )
 
 

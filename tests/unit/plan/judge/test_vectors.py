@@ -23,19 +23,13 @@ SLOTS = (THROUGHPUT, OPS, VOLUME_THROUGHPUT, VOLUME_OPS)
 def finite(chain: tuple[Stage, ...]) -> dict[str, tuple[float, float, float]]:
     """Baseline, burst and capacity of all stripes together, of the stages that limit something."""
     return {
-        stage.name: (
-            stage.baseline * stage.stripes,
-            stage.burst * stage.stripes,
-            stage.capacity * stage.stripes,
-        )
+        stage.name: (stage.baseline * stage.stripes, stage.burst * stage.stripes, stage.capacity * stage.stripes)
         for stage in chain
         if np.isfinite(stage.burst)
     }
 
 
-def of(
-    found: Arrangements, index: int, vectors: LimitVectors
-) -> dict[str, tuple[float, float, float]]:
+def of(found: Arrangements, index: int, vectors: LimitVectors) -> dict[str, tuple[float, float, float]]:
     return finite(vectors.chains([int(vectors.of[index])])[0])
 
 
@@ -76,10 +70,7 @@ def test_an_instance_that_outruns_its_volumes_is_dropped():
     found = offered(before, keep_class=True, keep_storage=True)
     kept = of(found, 0, vectors_of(found, catalog()))
 
-    assert kept == {
-        "volume_throughput": (125 * 1024**2,) * 2 + (0.0,),
-        "volume_iops": (3000, 3000, 0),
-    }
+    assert kept == {"volume_throughput": (125 * 1024**2,) * 2 + (0.0,), "volume_iops": (3000, 3000, 0)}
 
 
 def test_of_two_equal_limits_one_stays():
@@ -116,16 +107,9 @@ def test_without_any_limit_there_is_one_vector():
 
 def test_an_old_instance_keeps_its_limits_with_its_class():
     """212.5 MB/s of 2018 stay while only storage changes; another class has its own present limits."""
-    before = claims(
-        db_class="db.r5.2xlarge",
-        storage=Storage(kind="io1", size_gib=3000, provisioned_ops_per_s=30_000),
-    )
+    before = claims(db_class="db.r5.2xlarge", storage=Storage(kind="io1", size_gib=3000, provisioned_ops_per_s=30_000))
     found = offered(before)
-    legacy = next(
-        one
-        for one in catalog().legacy_limits("db.r5.2xlarge")
-        if one.ebs_baseline_bytes_per_s == 212.5e6
-    )
+    legacy = next(one for one in catalog().legacy_limits("db.r5.2xlarge") if one.ebs_baseline_bytes_per_s == 212.5e6)
     vectors = vectors_of(found, catalog(), legacy=legacy)
     is_same = found.is_same_class
     same = np.flatnonzero(is_same).tolist()

@@ -62,10 +62,7 @@ def at_a_ceiling(served_bytes_per_s: FloatArray, is_held: BoolArray) -> Demand:
 def chain(db_class: str) -> tuple[Stage, ...]:
     """The limits of a class, with storage that is faster than each of them."""
     storage = Storage(kind="gp3", size_gib=1200.0, provisioned_ops_per_s=64_000.0)
-    return chain_of(
-        Instance(identifier="one", db_class=db_class, engine="postgres", storage=storage),
-        catalog(),
-    )
+    return chain_of(Instance(identifier="one", db_class=db_class, engine="postgres", storage=storage), catalog())
 
 
 def load(*, hours: float = 12, pause_every: int | None = None, pause: int = 7) -> Demand:
@@ -184,9 +181,7 @@ WORKS = st.lists(st.integers(5, 300), min_size=1, max_size=6)
 
 
 @given(stage=BUCKETS, works=WORKS, pause=st.integers(3, 14))
-def test_the_limits_that_were_there_give_the_hours_that_were_seen(
-    stage: Stage, works: list[int], pause: int
-):
+def test_the_limits_that_were_there_give_the_hours_that_were_seen(stage: Stage, works: list[int], pause: int):
     """A greedy load, replayed behind the ceiling that served it, takes as long as it took."""
     demand = served_by(stage, works, [pause] * len(works))
     work = work_of(demand, [stage])
@@ -223,20 +218,12 @@ def test_back_to_back_the_arithmetic_is_volume_less_credits_over_the_baseline(
     """Where the credits are spent before the work is done."""
     demand = served_by(stage, works, [5] * len(works))
     baseline = stage.baseline * more
-    larger = Stage(
-        name=stage.name,
-        baseline=baseline,
-        burst=2 * baseline,
-        capacity=baseline * 600,
-        counts="bytes",
-    )
+    larger = Stage(name=stage.name, baseline=baseline, burst=2 * baseline, capacity=baseline * 600, counts="bytes")
     work = work_of(demand, [larger])
     volume = float(demand.served_bytes_per_s[demand.is_held_back].sum()) * 60
     (job,) = jobs_of(demand)
     *others, last = [
-        float(demand.served_bytes_per_s[task.start : task.end].sum()) * 60
-        for task in job.tasks
-        if task.is_held
+        float(demand.served_bytes_per_s[task.start : task.end].sum()) * 60 for task in job.tasks if task.is_held
     ]
     # The last task alone outlasts a full bucket: nothing is left of it at the end. The tasks before it, half
     # of which is spent, leave the bucket room for what five minutes earn.
@@ -291,9 +278,7 @@ def test_hours_that_the_limits_do_not_explain_are_reported():
     (text,) = unexplained_of(flat, work_of(flat, chain(T3)))
     greedy = served_by(chain(T3)[0], [300], [5])
 
-    assert (
-        "took 12.0 h; with the documented limits of the current setup it would take 10.5 h" in text
-    )
+    assert "took 12.0 h; with the documented limits of the current setup it would take 10.5 h" in text
     assert () == unexplained_of(greedy, work_of(greedy, chain(T3)[:1]))
 
 
@@ -308,21 +293,13 @@ def test_nothing_throttled_takes_no_time_that_is_known():
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (
-            (774, 774),
-            (414, 160),
-            "6.9 h instead of 12.9 h (2.7 h if each task keeps its start time)",
-        ),
+        ((774, 774), (414, 160), "6.9 h instead of 12.9 h (2.7 h if each task keeps its start time)"),
         ((554, 554), (18.2, 18.2), "18 min instead of 9.2 h"),
         ((106, 106), (45, 45), "45 min instead of 106 min"),
     ],
 )
-def test_hours_are_reported_with_their_range(
-    before: tuple[float, float], after: tuple[float, float], expected: str
-):
+def test_hours_are_reported_with_their_range(before: tuple[float, float], after: tuple[float, float], expected: str):
     """One number where both readings are the same."""
-    was, will = (
-        WorkTime(chained_minutes=one[0], independent_minutes=one[1]) for one in (before, after)
-    )
+    was, will = (WorkTime(chained_minutes=one[0], independent_minutes=one[1]) for one in (before, after))
 
     assert expected == text_of(was, will)

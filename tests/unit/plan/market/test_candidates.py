@@ -105,10 +105,7 @@ def test_storage_is_what_may_be_changed_to():
 
 def test_what_is_kept_stays():
     """Kept class and kept storage leave the other one free."""
-    same_class, same_storage = (
-        offered(claims(), keep_class=True),
-        offered(claims(), keep_storage=True),
-    )
+    same_class, same_storage = (offered(claims(), keep_class=True), offered(claims(), keep_storage=True))
 
     assert classes(same_class) == {"db.t3.xlarge"}
     assert len(same_class.storages) > 100
@@ -159,9 +156,7 @@ def test_classes_are_those_of_the_engine():
 
 def test_preconfigured_classes_need_a_word():
     """How many vCPUs they have is not documented, so they are proposed to those who do not mind."""
-    before = claims(
-        engine="oracle-ee", db_class="db.r5.large", storage=Storage(kind="gp2", size_gib=300)
-    )
+    before = claims(engine="oracle-ee", db_class="db.r5.large", storage=Storage(kind="gp2", size_gib=300))
     plain = offered(before)
     bold = offered(before, allow=("smaller-cpu", "smaller-network"))
 
@@ -172,9 +167,7 @@ def test_preconfigured_classes_need_a_word():
 
 def test_aurora_changes_its_class_alone():
     """Aurora's storage has no type, size or IOPS to buy."""
-    before = claims(
-        engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora")
-    )
+    before = claims(engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora"))
     found = offered(before)
 
     assert found.storages == (before.storage,)
@@ -224,9 +217,7 @@ def test_what_is_known_of_a_class_goes_with_it():
         source="ec2:DescribeInstanceTypes of t3.xlarge",
         read_on="2026-11-01",
     )
-    before = claims(
-        ebs_limits=result, vcpu_count=4, connection_max=500, pending=("class db.m5.large",)
-    )
+    before = claims(ebs_limits=result, vcpu_count=4, connection_max=500, pending=("class db.m5.large",))
     found = offered(before)
     is_same = list(found.is_same_class)
     other, same = is_same.index(False), is_same.index(True)
@@ -247,9 +238,7 @@ def test_a_class_unknown_to_the_catalog_may_be_left():
         source="ec2:DescribeInstanceTypes of z9.xlarge",
         read_on="2026-11-01",
     )
-    before = claims(
-        db_class="db.z9.xlarge", ebs_limits=found, vcpu_count=4, memory_bytes=16 * 1024**3
-    )
+    before = claims(db_class="db.z9.xlarge", ebs_limits=found, vcpu_count=4, memory_bytes=16 * 1024**3)
 
     assert "db.z9.xlarge" in classes(offered(before))
     assert "db.m6g.xlarge" in classes(offered(before))
@@ -278,11 +267,7 @@ def test_another_region_is_reported_as_unlisted():
         (claims(engine=None), {}, "which classes can be ordered depends on the engine"),
         (claims(), {"engine": "mysql"}, "claims runs postgres and cannot be changed to mysql"),
         (claims(), {"engine": "sybase"}, "'sybase' is not an engine that RDS has"),
-        (
-            claims(),
-            {"deny": ("gp*", "io*")},
-            "--allow and --deny leave no storage that could be bought",
-        ),
+        (claims(), {"deny": ("gp*", "io*")}, "--allow and --deny leave no storage that could be bought"),
         (claims(), {"deny": ("db.*",)}, "--allow and --deny leave no class that could be bought"),
     ],
 )
@@ -297,12 +282,7 @@ def test_what_cannot_be_is_refused(before: Instance, constraints: dict[str, obje
 
 def test_storage_reads_as_people_write_it():
     """Type, size, IOPS and throughput, as far as they are known."""
-    bought = Storage(
-        kind="gp3",
-        size_gib=400,
-        provisioned_ops_per_s=16_000,
-        provisioned_bytes_per_s=750 * 1024**2,
-    )
+    bought = Storage(kind="gp3", size_gib=400, provisioned_ops_per_s=16_000, provisioned_bytes_per_s=750 * 1024**2)
 
     assert describe_storage(bought) == "gp3 400 GiB, 16,000 IOPS, 750 MiB/s"
     assert describe_storage(Storage()) == ""

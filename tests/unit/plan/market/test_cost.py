@@ -17,11 +17,7 @@ US_EAST_1 = CatalogPrices(catalog(), "us-east-1")
 GP2 = Storage(kind="gp2", size_gib=200)
 
 
-def bought(
-    db_class: str = "db.t3.xlarge",
-    storage: Storage = GP2,
-    **fields: object,
-) -> Instance:
+def bought(db_class: str = "db.t3.xlarge", storage: Storage = GP2, **fields: object) -> Instance:
     """A PostgreSQL instance in us-east-1 without a standby, unless given otherwise."""
     usual = {"engine": "postgres", "region": "us-east-1", "multi_az": False}
     return Instance(db_class=db_class, storage=storage, **(usual | fields))
@@ -134,10 +130,7 @@ def test_throughput_that_rds_sets_is_no_known_price():
     gp3 of a cluster has the throughput that RDS gives to its IOPS: above the included ones the sum is
     unknown, for nobody documents how much of it is paid.
     """
-    more, included = (
-        priced(bought("db.m6gd.xlarge", gp3(400, ops), cluster="orders"))
-        for ops in (20_000, 12_000)
-    )
+    more, included = (priced(bought("db.m6gd.xlarge", gp3(400, ops), cluster="orders")) for ops in (20_000, 12_000))
 
     assert more.usd_per_month is None
     assert Decimal(480) == more.iops_usd_per_month
@@ -217,8 +210,7 @@ def test_credits_are_part_of_a_difference(before, after, more):
     """48 credits an hour are $1.44 a day; where their price is not known, neither is the difference."""
     instances = [bought(db_class) for _, db_class in (before, after)]
     costs = [
-        priced(one, cpu_credits_per_hour=spent)
-        for one, (spent, _) in zip(instances, (before, after), strict=True)
+        priced(one, cpu_credits_per_hour=spent) for one, (spent, _) in zip(instances, (before, after), strict=True)
     ]
 
     found = usd_per_day_more(instances[0], costs[0], instances[1], costs[1])
@@ -257,10 +249,7 @@ def test_a_discount_is_on_the_instance_alone():
     ("fields", "expected"),
     [
         ({"db_class": "db.m8a.large"}, "the price of db.m8a.large for postgres in us-east-1"),
-        (
-            {"db_class": "db.r5.large", "engine": "oracle-se2"},
-            "depends on the license: give --license",
-        ),
+        ({"db_class": "db.r5.large", "engine": "oracle-se2"}, "depends on the license: give --license"),
         ({"db_class": "db.r5.large", "engine": "db2-se"}, "db.r5.large for db2-se"),
         ({"db_class": None}, "the class is unknown"),
         ({"engine": None}, "the engine is unknown"),
@@ -268,19 +257,10 @@ def test_a_discount_is_on_the_instance_alone():
         ({"db_class": "db.serverless", "engine": "aurora-mysql"}, "depends on the capacity"),
         ({"storage": Storage(size_gib=10)}, "the type is unknown"),
         ({"storage": Storage(kind="gp2")}, "the size is unknown"),
-        (
-            {"storage": Storage(kind="io1", size_gib=100)},
-            "billed per provisioned IOPS, and their number is unknown",
-        ),
-        (
-            {"storage": Storage(kind="standard", size_gib=100)},
-            "billed per request ($0.10 a million)",
-        ),
+        ({"storage": Storage(kind="io1", size_gib=100)}, "billed per provisioned IOPS, and their number is unknown"),
+        ({"storage": Storage(kind="standard", size_gib=100)}, "billed per request ($0.10 a million)"),
         ({"engine": "aurora-mysql", "storage": Storage(kind="aurora")}, "bills used storage"),
-        (
-            {"engine": "nosuch", "storage": gp3(500, 13_000)},
-            "included in 500 GiB of gp3 for nosuch are unknown",
-        ),
+        ({"engine": "nosuch", "storage": gp3(500, 13_000)}, "included in 500 GiB of gp3 for nosuch are unknown"),
     ],
 )
 def test_what_cannot_be_priced_is_named(fields, expected):
@@ -295,8 +275,7 @@ def test_oracle_is_priced_once_the_license_is_given():
     """The same class costs less where the licence is brought along; a container database costs alike."""
     instance = bought("db.m5.large", engine="oracle-se2-cdb")
     included, brought = (
-        priced(replace(instance, license_model=text))
-        for text in ("license-included", "bring-your-own-license")
+        priced(replace(instance, license_model=text)) for text in ("license-included", "bring-your-own-license")
     )
 
     assert included.instance_usd_per_hour > brought.instance_usd_per_hour > 0
@@ -318,8 +297,7 @@ def test_a_license_that_is_not_known_here_is_not_guessed(license_model, words):
 
 
 @pytest.mark.parametrize(
-    ("engine", "license_model"),
-    [("postgres", "postgresql-license"), ("mysql", "general-public-license")],
+    ("engine", "license_model"), [("postgres", "postgresql-license"), ("mysql", "general-public-license")]
 )
 def test_a_license_that_costs_nothing_changes_no_price(engine, license_model):
     """What RDS says of engines without a paid licence is the price they have anyway."""

@@ -42,12 +42,7 @@ def test_moves_say_what_becomes_of_what():
     """Class, type, size, IOPS, throughput, each as people write it."""
     after = claims(
         db_class="db.m6g.xlarge",
-        storage=Storage(
-            kind="gp3",
-            size_gib=1500,
-            provisioned_ops_per_s=16_000,
-            provisioned_bytes_per_s=750 * MIB,
-        ),
+        storage=Storage(kind="gp3", size_gib=1500, provisioned_ops_per_s=16_000, provisioned_bytes_per_s=750 * MIB),
     )
 
     assert [move.text for move in moves_of(claims(), after)] == [
@@ -79,8 +74,7 @@ def test_the_search_service_is_stopped_and_started_first():
     assert move.is_restart
     assert move.instance == SEARCH
     assert move.moves[0].text == (
-        "stop and start: EBS throughput 212.5 MB/s (437.5 MB/s in bursts)"
-        " to 287.5 MB/s (593.8 MB/s in bursts)"
+        "stop and start: EBS throughput 212.5 MB/s (437.5 MB/s in bursts) to 287.5 MB/s (593.8 MB/s in bursts)"
     )
     assert "EC2 documents that a stop and start applies the present limits" in move.text
 
@@ -114,12 +108,7 @@ def test_gp3_keeps_the_iops_that_its_throughput_needs():
     """2,000 MiB/s take 8,000 IOPS; the included 12,000 are the least anyway, and the class needs 593.75 MB/s."""
     before = replace(
         SEARCH,
-        storage=Storage(
-            kind="gp3",
-            size_gib=1000,
-            provisioned_ops_per_s=40_000,
-            provisioned_bytes_per_s=2000 * MIB,
-        ),
+        storage=Storage(kind="gp3", size_gib=1000, provisioned_ops_per_s=40_000, provisioned_bytes_per_s=2000 * MIB),
     )
     (move,) = free(before)
 

@@ -79,9 +79,7 @@ def test_less_memory_is_asked_for_and_never_below_the_working_set():
 
     assert "--allow smaller-memory permits it" in lacks("db.m6g.large", idle)
     assert lacks("db.m6g.large", idle, *may) == ""
-    assert lacks("db.m6g.large", full, *may) == (
-        "it has 8 GiB of memory instead of 16 GiB, and 10 GiB were in use"
-    )
+    assert lacks("db.m6g.large", full, *may) == ("it has 8 GiB of memory instead of 16 GiB, and 10 GiB were in use")
 
 
 def test_connections_are_compared_with_the_default_of_the_class():
@@ -91,9 +89,7 @@ def test_connections_are_compared_with_the_default_of_the_class():
     may = ("smaller-memory", "smaller-network")
 
     assert lacks("db.m6g.large", few, *may) == ""
-    assert lacks("db.m6g.large", many, *may) == (
-        "it allows about 832 connections by default, and 840 were open"
-    )
+    assert lacks("db.m6g.large", many, *may) == ("it allows about 832 connections by default, and 840 were open")
     assert lacks("db.m6g.large", many, *may, "smaller-connections") == ""
 
 

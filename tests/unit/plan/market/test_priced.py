@@ -122,9 +122,7 @@ def test_credits_that_are_borrowed_are_paid():
 def test_a_discount_is_on_the_instance_alone():
     """A tenth off: the storage costs what it costs."""
     found = offered(claims())
-    full, less = (
-        prices_of(found, calm(claims()), discount=d) for d in (Decimal(1), Decimal("0.9"))
-    )
+    full, less = (prices_of(found, calm(claims()), discount=d) for d in (Decimal(1), Decimal("0.9")))
     index = place(found, "db.m6g.xlarge, gp2 1,200 GiB")
     book = CatalogPrices(catalog(), "us-east-1")
     hours = cost_of(found.instance(index), book, cpu_credits_per_hour=0.0).instance_usd_per_hour

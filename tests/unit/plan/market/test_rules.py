@@ -59,13 +59,7 @@ def test_small_gp3_is_ordered_without_iops():
 def test_class_and_storage_are_ordered_together():
     """One request: RDS takes a second change of storage only hours later."""
     after = replace(
-        to(
-            claims(),
-            kind="gp3",
-            size_gib=2000.0,
-            provisioned_ops_per_s=16_000.0,
-            provisioned_bytes_per_s=750.0 * MIB,
-        ),
+        to(claims(), kind="gp3", size_gib=2000.0, provisioned_ops_per_s=16_000.0, provisioned_bytes_per_s=750.0 * MIB),
         db_class="db.r6g.xlarge",
     )
 
@@ -94,10 +88,7 @@ def test_sql_server_with_a_standby_cannot_be_stopped():
     before = claims(engine="sqlserver-se", multi_az=True)
 
     assert commands(before, before, is_restart=True) == ()
-    assert (
-        "RDS cannot stop SQL Server with a standby"
-        in disruption(before, before, is_restart=True).text
-    )
+    assert "RDS cannot stop SQL Server with a standby" in disruption(before, before, is_restart=True).text
     assert commands(replace(before, multi_az=False), before, is_restart=True) != ()
 
 
@@ -108,20 +99,7 @@ def test_nothing_changed_is_nothing_ordered():
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "it's",
-        "a b",
-        "$(reboot)",
-        "`id`",
-        "x;rm -rf ~",
-        'a"b',
-        "*",
-        "a\\b",
-        "-rf",
-        "--region",
-        "-x $(reboot)",
-    ],
+    "name", ["it's", "a b", "$(reboot)", "`id`", "x;rm -rf ~", 'a"b', "*", "a\\b", "-rf", "--region", "-x $(reboot)"]
 )
 def test_a_name_is_one_word_for_a_shell_whatever_is_in_it(name: str):
     """A POSIX shell reads the name back as it is, and nothing else."""
@@ -182,10 +160,7 @@ def test_a_copy_is_named_with_its_hours_and_its_io():
     beside = disruption(before, after, used_gib=250.0, served_bytes_per_s=250 * MIB * 2 / 3)
     pressed = disruption(before, after, used_gib=250.0, served_bytes_per_s=260 * MIB)
 
-    assert (
-        "at least 17 min at the old storage's limit; at least 1,024,000 reads of 256 KiB"
-        in alone.text
-    )
+    assert "at least 17 min at the old storage's limit; at least 1,024,000 reads of 256 KiB" in alone.text
     assert "17 min at the old storage's limit, and 51 min while this load runs" in beside.text
     assert "this load leaves no capacity for it" in pressed.text
     assert "with what this load leaves" not in alone.text
@@ -231,8 +206,7 @@ def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
 def test_oracle_is_copied_past_200_gib_and_sql_server_never():
     """Each engine has its own layout."""
     oracle, sqlserver = (
-        claims(engine=engine, storage=Storage(kind="gp3", size_gib=150))
-        for engine in ("oracle-ee", "sqlserver-se")
+        claims(engine=engine, storage=Storage(kind="gp3", size_gib=150)) for engine in ("oracle-ee", "sqlserver-se")
     )
 
     assert is_copied(oracle, to(oracle, kind="gp3", size_gib=200.0), catalog())
@@ -299,10 +273,7 @@ def test_what_is_pending_is_named():
         "also applies the pending changes: class db.r5.large" in note
         for note in disruption(before, claims(db_class="db.m6g.xlarge")).notes
     )
-    assert any(
-        "A stop drops the pending changes" in note
-        for note in disruption(before, before, is_restart=True).notes
-    )
+    assert any("A stop drops the pending changes" in note for note in disruption(before, before, is_restart=True).notes)
 
 
 def test_a_restart_is_down_and_needs_no_undoing():
@@ -319,17 +290,13 @@ def test_a_standby_is_ordered_with_its_flag():
     """It is loaded from a snapshot, which is felt."""
     after = claims(multi_az=True, db_class="db.m6g.xlarge")
 
-    assert commands(claims(), after)[0].endswith(
-        "--db-instance-class db.m6g.xlarge --multi-az --apply-immediately"
-    )
+    assert commands(claims(), after)[0].endswith("--db-instance-class db.m6g.xlarge --multi-az --apply-immediately")
     assert any("loaded from a snapshot" in note for note in disruption(claims(), after).notes)
 
 
 def test_aurora_is_changed_by_class_and_never_stopped_alone():
     """Its storage is the cluster's."""
-    before = claims(
-        engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora")
-    )
+    before = claims(engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora"))
 
     assert commands(before, replace(before, db_class="db.r6g.xlarge"))[0].endswith(
         "--db-instance-class db.r6g.xlarge --apply-immediately"
@@ -340,29 +307,15 @@ def test_aurora_is_changed_by_class_and_never_stopped_alone():
 @pytest.mark.parametrize(
     ("was", "will", "expected"),
     [
-        (
-            "db.r5.large",
-            "db.r8g.large",
-            "A change from db.r5 to db.r8g allows Database Savings Plans",
-        ),
-        (
-            "db.t3.xlarge",
-            "db.m7i.xlarge",
-            "A change from db.t3 to db.m7i allows Database Savings Plans",
-        ),
-        (
-            "db.m7g.large",
-            "db.m6in.large",
-            "A change from db.m7g to db.m6in excludes Database Savings Plans",
-        ),
+        ("db.r5.large", "db.r8g.large", "A change from db.r5 to db.r8g allows Database Savings Plans"),
+        ("db.t3.xlarge", "db.m7i.xlarge", "A change from db.t3 to db.m7i allows Database Savings Plans"),
+        ("db.m7g.large", "db.m6in.large", "A change from db.m7g to db.m6in excludes Database Savings Plans"),
         ("db.r5.large", "db.r6g.large", ""),
         ("db.m7g.large", "db.r8g.large", ""),
         ("db.x2g.large", "db.r8g.large", ""),
     ],
 )
-def test_a_change_of_generation_allows_or_excludes_savings_plans(
-    was: str, will: str, expected: str
-):
+def test_a_change_of_generation_allows_or_excludes_savings_plans(was: str, will: str, expected: str):
     """They are sold from the 7th generation on; within either side nothing changes, and x counts its own."""
     notes = disruption(claims(db_class=was), claims(db_class=will)).notes
     found = [note for note in notes if "Savings Plans" in note]

@@ -41,22 +41,14 @@ def test_a_cluster_is_changed_as_a_whole():
     found = disruption(member(), member(db_class="db.r6gd.xlarge"))
     assert found.is_restart
     assert "the writer and both readable standbys change" in found.text.lower()
-    assert (
-        "A Multi-AZ DB cluster: its three instances change and are billed together." in found.notes
-    )
+    assert "A Multi-AZ DB cluster: its three instances change and are billed together." in found.notes
 
 
 @pytest.mark.parametrize(
     ("after", "options"),
     [
-        (
-            Storage(kind="io1", size_gib=400, provisioned_ops_per_s=6000),
-            "--allocated-storage 400 --iops 6000",
-        ),
-        (
-            Storage(kind="gp3", size_gib=400),
-            "--storage-type gp3 --allocated-storage 400 --iops 12000",
-        ),
+        (Storage(kind="io1", size_gib=400, provisioned_ops_per_s=6000), "--allocated-storage 400 --iops 6000"),
+        (Storage(kind="gp3", size_gib=400), "--storage-type gp3 --allocated-storage 400 --iops 12000"),
         (
             Storage(kind="gp3", size_gib=500, provisioned_ops_per_s=20_000),
             "--storage-type gp3 --allocated-storage 500 --iops 20000",
@@ -85,20 +77,14 @@ def test_small_gp3_of_a_cluster_names_the_included_iops():
 def test_a_cluster_cannot_be_stopped():
     """There is no command for it, and the text says what to do instead."""
     assert commands(member(), member(), is_restart=True) == ()
-    assert (
-        "RDS cannot stop a Multi-AZ DB cluster"
-        in disruption(member(), member(), is_restart=True).text
-    )
+    assert "RDS cannot stop a Multi-AZ DB cluster" in disruption(member(), member(), is_restart=True).text
 
 
 def test_options_of_a_cluster_are_those_of_the_service():
     """Every option that is printed is a member of ModifyDBCluster, as the client's own model has it."""
     shape = get_session().get_service_model("rds").operation_model("ModifyDBCluster").input_shape
     known = {"--" + xform_name(name, "-") for name in shape.members}
-    after = member(
-        db_class="db.r6gd.xlarge",
-        storage=Storage(kind="gp3", size_gib=500, provisioned_ops_per_s=20_000),
-    )
+    after = member(db_class="db.r6gd.xlarge", storage=Storage(kind="gp3", size_gib=500, provisioned_ops_per_s=20_000))
     (line,) = commands(member(), after)
 
     used = {word for word in line.split() if word.startswith("--")} - {"--region"}

@@ -52,14 +52,10 @@ def arguments_of(words: list[str]) -> dict[str, Any]:
 def run_with_stub(text: str, folder: Path) -> list[list[str]]:
     """Run the commands in a real shell whose `aws` writes down its arguments."""
     stub = folder / "aws"
-    stub.write_text(
-        '#!/bin/sh\nfor word in "$@"; do printf "%s\\0" "$word"; done\nprintf "\\036"\n'
-    )
+    stub.write_text('#!/bin/sh\nfor word in "$@"; do printf "%s\\0" "$word"; done\nprintf "\\036"\n')
     stub.chmod(0o755)
     path = {"PATH": f"{folder}:/usr/bin:/bin"}
-    done = subprocess.run(
-        ["sh", "-eu"], input=text, env=path, cwd=folder, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["sh", "-eu"], input=text, env=path, cwd=folder, capture_output=True, text=True, check=True)
     return [call.split("\0")[:-1] for call in done.stdout.split("\036")[:-1]]
 
 
@@ -148,9 +144,7 @@ def test_rules_of_prometheus_are_yaml(name: str, exporter: Any):
 def test_each_exporter_has_its_own_names():
     yace, cloudwatch = (prometheus_rules(alarms("orders"), e) for e in ("yace", "cloudwatch"))
 
-    assert (
-        'aws_rds_ebsbyte_balance_percent_average{dimension_DBInstanceIdentifier="orders"}' in yace
-    )
+    assert 'aws_rds_ebsbyte_balance_percent_average{dimension_DBInstanceIdentifier="orders"}' in yace
     assert 'aws_rds_ebsbyte_balance__average{dbinstance_identifier="orders"}' in cloudwatch
 
 

@@ -102,13 +102,9 @@ def test_a_sum_shows_only_the_sum():
 
 
 def test_an_exporter_has_its_own_names():
-    yace, cloudwatch = (
-        panels(e)[BYTE_CREDITS]["targets"][0]["expr"] for e in ("yace", "cloudwatch")
-    )
+    yace, cloudwatch = (panels(e)[BYTE_CREDITS]["targets"][0]["expr"] for e in ("yace", "cloudwatch"))
 
-    assert (
-        'aws_rds_ebsbyte_balance_percent_average{dimension_DBInstanceIdentifier="orders"}' == yace
-    )
+    assert 'aws_rds_ebsbyte_balance_percent_average{dimension_DBInstanceIdentifier="orders"}' == yace
     assert 'aws_rds_ebsbyte_balance__average{dbinstance_identifier="orders"}' == cloudwatch
 
 
@@ -128,10 +124,7 @@ def test_simulated_data_is_called_so():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            ["--format", "grafana", "--action", "arn:aws:sns:x"],
-            "--action has no place in --format grafana",
-        ),
+        (["--format", "grafana", "--action", "arn:aws:sns:x"], "--action has no place in --format grafana"),
         (["--format", "json", "--exporter", "yace"], "--exporter has no place in --format json"),
     ],
 )

@@ -30,10 +30,7 @@ def test_a_history_has_moments_and_the_lead():
     )
     made = json.loads(render(found, "json"))
 
-    assert ("2020-09-13T12:36:40Z", "instance_ebs_throughput") == (
-        made["held"],
-        made["held_family"],
-    )
+    assert ("2020-09-13T12:36:40Z", "instance_ebs_throughput") == (made["held"], made["held_family"])
     assert {
         "is_measured": True,
         "fired": ["2020-09-13T12:26:40Z"],

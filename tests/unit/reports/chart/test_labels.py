@@ -22,9 +22,7 @@ def crowd(seed):
     down = rng.uniform(20, 280, 8)
     longest = ["now: db.t3.xlarge, $349.70", "2: db.m6g.xlarge, gp3 1,200 GiB, $370.14"]
     texts = [*longest, *"134567"]
-    named = [
-        NamedLine(float(x), float(y), text) for x, y, text in zip(across, down, texts, strict=True)
-    ]
+    named = [NamedLine(float(x), float(y), text) for x, y, text in zip(across, down, texts, strict=True)]
     steps = [(0.0, 250.0)]
     for x, y in sorted(rng.uniform((20, 30), (700, 240), (8, 2)).tolist()):
         steps += [(x, steps[-1][1]), (x, y)]
@@ -40,10 +38,7 @@ def test_no_name_covers_anything(seed):
 
     assert all(0 == box.covered(other) for box in boxes for other in taken)
     assert all(0 == a.covered(b) for n, a in enumerate(boxes) for b in boxes[:n])
-    assert all(
-        box.covered(PLOT) == pytest.approx((box.right - box.left) * (box.bottom - box.top))
-        for box in boxes
-    )
+    assert all(box.covered(PLOT) == pytest.approx((box.right - box.left) * (box.bottom - box.top)) for box in boxes)
 
 
 def test_a_name_is_next_to_its_mark_where_there_is_room():

@@ -44,10 +44,7 @@ def test_no_number_is_parted_from_its_unit_or_cut(width):
 
 def test_a_ticket_has_the_same_content():
     """Every section of the text is a heading of the Markdown, and every row says what it is about."""
-    text, ticket = (
-        text_of("pressed", "quiet", width=200),
-        render(of("pressed", "quiet"), "markdown"),
-    )
+    text, ticket = (text_of("pressed", "quiet", width=200), render(of("pressed", "quiet"), "markdown"))
     titles = {line.lower() for line in text.splitlines() if line.isupper() and line[0] != " "}
 
     assert titles == {line[3:].lower() for line in ticket.splitlines() if line.startswith("## ")}

@@ -58,13 +58,9 @@ def test_a_gap_is_a_dot_on_the_axis():
 def test_pegged_time_is_marked_under_the_axis():
     """The bar under the axis covers the pegged share of the window."""
     diagnosis, shot = pressed()
-    bar = next(
-        line for line in timeline_blocks(diagnosis, shot, width=80) if line.startswith(" ceiling")
-    )
+    bar = next(line for line in timeline_blocks(diagnosis, shot, width=80) if line.startswith(" ceiling"))
     main = msgspec.structs.replace(diagnosis, intervals=diagnosis.intervals[2:3])
-    alone = next(
-        line for line in timeline_blocks(main, shot, width=80) if line.startswith(" ceiling")
-    )
+    alone = next(line for line in timeline_blocks(main, shot, width=80) if line.startswith(" ceiling"))
 
     assert bar.count("▀") > alone.count("▀")
     assert 0.383 * 70 == pytest.approx(alone.count("▀"), abs=2)
@@ -92,12 +88,8 @@ def test_a_ceiling_beyond_the_picture_is_named():
 
 def test_iops_are_drawn_when_there_is_no_throughput():
     """With operations only, they are what is shown."""
-    shot = snapshot(
-        {Metric.READ_OPS_PER_S: np.full(60, 900.0), Metric.WRITE_OPS_PER_S: np.full(60, 100.0)}
-    )
-    diagnosis = msgspec.structs.replace(
-        quiet()[0], window_s=(START_S, START_S + HOUR_S), ceilings=(VOLUME_IOPS,)
-    )
+    shot = snapshot({Metric.READ_OPS_PER_S: np.full(60, 900.0), Metric.WRITE_OPS_PER_S: np.full(60, 100.0)})
+    diagnosis = msgspec.structs.replace(quiet()[0], window_s=(START_S, START_S + HOUR_S), ceilings=(VOLUME_IOPS,))
 
     assert timeline_blocks(diagnosis, shot, width=70)[0].startswith("IOPS, reads + writes")
 

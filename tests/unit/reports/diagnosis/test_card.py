@@ -112,11 +112,7 @@ def test_every_text_fits_and_none_overlaps(name: str):
 def test_no_account_source_or_note_stands_on_it():
     """An ARN is cut to its name; where the samples came from is not told."""
     diagnosis, snapshot = named(ARN)
-    found = words_of(
-        card_svg(
-            replace(diagnosis, source="prom:http://u:secret@db.internal", note="ann"), snapshot
-        )
-    )
+    found = words_of(card_svg(replace(diagnosis, source="prom:http://u:secret@db.internal", note="ann"), snapshot))
 
     assert not re.search("123456789012|arn:|secret|internal|ann", found)
 

@@ -156,12 +156,7 @@ def test_notes_that_would_meet_stand_in_rows():
         if "t" in layer["data"]["values"][0]
     }
 
-    assert {
-        "note number 0": 6,
-        "note number 1": 21,
-        "note number 2": 36,
-        "note number 4": 6,
-    } == rows
+    assert {"note number 0": 6, "note number 1": 21, "note number 2": 36, "note number 4": 6} == rows
     assert "note number 3" not in drawing
     assert "note number 5" not in drawing
 
@@ -218,9 +213,7 @@ def test_what_serverless_has_is_drawn():
     """Capacity in use and what is left of local storage have panels, where they were measured."""
     diagnosis, shot = quiet()
     n = DAY_S // 60
-    more = snapshot(
-        {Metric.CAPACITY_RATIO: np.full(n, 0.5), Metric.FREE_LOCAL_STORAGE_BYTES: np.full(n, 2e10)}
-    )
+    more = snapshot({Metric.CAPACITY_RATIO: np.full(n, 0.5), Metric.FREE_LOCAL_STORAGE_BYTES: np.full(n, 2e10)})
     both = msgspec.structs.replace(shot, series={**shot.series, **more.series})
     without, drawn = (titles(charts.timeline_spec(diagnosis, s)) for s in (shot, both))
 

@@ -85,11 +85,7 @@ def test_seconds_are_reported_where_the_window_is_short():
     assert "03-08 00:01:01" == row.short_when
 
 
-@given(
-    st.lists(
-        st.builds(event, st.integers(-DAY_S, 2 * DAY_S), st.sampled_from(EventKind)), max_size=40
-    )
-)
+@given(st.lists(st.builds(event, st.integers(-DAY_S, 2 * DAY_S), st.sampled_from(EventKind)), max_size=40))
 def test_no_event_of_the_window_is_lost(notes):
     """What is shown and what is counted are together all events of the window."""
     events = events_of(notes, WINDOW)

@@ -136,9 +136,7 @@ def test_a_hostile_name_stays_text():
         annotations=(msgspec.structs.replace(diagnosis.annotations[0], text=name),),
     )
     note = msgspec.structs.replace(shot.annotations[0], text=name)
-    text = without_library(
-        html.render_html(evil, msgspec.structs.replace(shot, annotations=(note,)))
-    )
+    text = without_library(html.render_html(evil, msgspec.structs.replace(shot, annotations=(note,))))
     found = Reader(text)
 
     assert "<script>alert" not in text
@@ -150,9 +148,7 @@ def test_a_hostile_name_stays_text():
 
 def test_the_document_for_the_script_is_json():
     """What the script reads is JSON that holds the specification and every sample."""
-    found = re.search(
-        r'<script type="application/json" id="document">(.*?)</script>', page("pressed")
-    )
+    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', page("pressed"))
     document = json.loads(found[1])
 
     assert {1440} == {len(column) for column in document["columns"].values()}
@@ -191,9 +187,7 @@ def test_a_long_window_stays_small():
     """Two weeks of minutes with every panel make a page below two megabytes."""
     n = 14 * 24 * 60
     columns = {
-        metric: 1e8 * (1 + wobble(n, salt, 0.5))
-        for salt, metric in enumerate(Metric)
-        if "ratio" not in metric.value
+        metric: 1e8 * (1 + wobble(n, salt, 0.5)) for salt, metric in enumerate(Metric) if "ratio" not in metric.value
     }
     balance = {m: 0.5 + wobble(n, 9, 0.4) for m in Metric if "ratio" in m.value}
     diagnosis = msgspec.structs.replace(pressed()[0], window_s=(START_S, START_S + 14 * DAY_S))

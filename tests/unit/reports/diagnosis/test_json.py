@@ -32,9 +32,7 @@ def test_what_is_not_a_number_is_null():
 def test_numbers_of_numpy_are_numbers():
     """A scalar that came out of an array is written like any other number."""
     diagnosis, _ = quiet()
-    one = msgspec.structs.replace(
-        diagnosis.resources[0], peak=np.float64(1.5), p99=np.int64(2), mean=np.float64("nan")
-    )
+    one = msgspec.structs.replace(diagnosis.resources[0], peak=np.float64(1.5), p99=np.int64(2), mean=np.float64("nan"))
     found = json.loads(render_json(msgspec.structs.replace(diagnosis, resources=(one,))))
 
     assert [1.5, 2, None] == [found["resources"][0][name] for name in ("peak", "p99", "mean")]

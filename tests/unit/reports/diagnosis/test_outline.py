@@ -5,10 +5,7 @@ import msgspec
 from plimsoll.model.diagnosis import Finding, Missing
 from plimsoll.reports.diagnosis.outline import outline
 from unit.reports.fixture_diagnosis import pressed, quiet, unknown
-from unit.reports.fixture_parts import (
-    LEGACY_BURST,
-    interval,
-)
+from unit.reports.fixture_parts import LEGACY_BURST, interval
 
 
 def changed(diagnosis, **fields):
@@ -29,8 +26,7 @@ def test_the_evidence_is_that_of_the_longest_interval_at_the_binding_ceiling():
 def test_the_worst_finding_comes_first_and_gives_the_moves():
     """Findings are sorted by severity; a severity we do not know comes last."""
     findings = tuple(
-        Finding(code=s, severity=s, title=f"{s}.", moves=(f"do {s}",))
-        for s in ("note", "odd", "critical", "warning")
+        Finding(code=s, severity=s, title=f"{s}.", moves=(f"do {s}",)) for s in ("note", "odd", "critical", "warning")
     )
     summary = outline(changed(pressed()[0], findings=findings))
 
@@ -43,9 +39,7 @@ def test_equal_gaps_are_reported_once():
     gaps = tuple(Missing(name=n, hides="x", remedy="Do y.") for n in ("a", "b", "c"))
     summary = outline(changed(unknown()[0], missing=gaps))
 
-    assert [("a, b and c", "Without them we do not know x. Do y.")] == [
-        (f.name, f.value) for f in summary.missing
-    ]
+    assert [("a, b and c", "Without them we do not know x. Do y.")] == [(f.name, f.value) for f in summary.missing]
 
 
 def test_samples_of_the_step_of_the_window_are_not_remarked():

@@ -73,9 +73,7 @@ def test_the_chart_has_a_bar_for_each_run_within_the_window():
     found = report_of(event("a", -10, 10), event("a", 20, 30), event("d", 40, None))
     names = {n.name: n for n in found.diagnosis.own_events.names}
 
-    assert [(START_S, START_S + 600), (START_S + 1200, START_S + 1800)] == own_spans(
-        found.diagnosis, names["a"]
-    )
+    assert [(START_S, START_S + 600), (START_S + 1200, START_S + 1800)] == own_spans(found.diagnosis, names["a"])
     assert [(START_S + 2400, START_S + 2400)] == own_spans(found.diagnosis, names["d"])
     titles = str(timeline_spec(found.diagnosis, found.snapshot))
     assert "Your events" in titles

@@ -68,12 +68,7 @@ def test_a_bound_is_called_one():
 
 def test_hostile_texts_stay_text_in_every_form():
     """No tag, no escape sequence, no fence that closes early, no line of ten thousand letters."""
-    made = span(
-        0,
-        60,
-        {HOSTILE: {"IO:DataFileRead\x1b[0m": 2.0}},
-        users={HOSTILE: {"IO:DataFileRead": 2.0}},
-    )
+    made = span(0, 60, {HOSTILE: {"IO:DataFileRead\x1b[0m": 2.0}}, users={HOSTILE: {"IO:DataFileRead": 2.0}})
     report = report_of(SessionLoad(why=StretchKind.CEILING, during=made))
     page, markdown = render(report, "html"), render(report, "markdown")
     text = render(report, "text", width=80)

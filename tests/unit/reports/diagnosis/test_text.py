@@ -62,9 +62,7 @@ def test_verdicts_are_words_and_signs(verdict):
     """Without colour each verdict is still distinguished by its word and its sign."""
     diagnosis, shot = quiet()
     resource = msgspec.structs.replace(diagnosis.resources[0], verdict=verdict)
-    shown = render_text(
-        msgspec.structs.replace(diagnosis, resources=(resource,)), shot, width=80, color=False
-    )
+    shown = render_text(msgspec.structs.replace(diagnosis, resources=(resource,)), shot, width=80, color=False)
 
     assert re.search(rf"[▲◆●○] {verdict.value}\b", shown, re.IGNORECASE)
 

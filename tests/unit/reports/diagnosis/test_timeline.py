@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.diagnosis.timeline import (
-    at_ceiling,
-    beyond,
-    bucket_length,
-    lines_of,
-    main_dimension,
-    samples_of,
-)
+from plimsoll.reports.diagnosis.timeline import at_ceiling, beyond, bucket_length, lines_of, main_dimension, samples_of
 from unit.reports.fixture_diagnosis import pressed, quiet
 from unit.reports.fixture_parts import (
     DAY,
@@ -35,9 +28,7 @@ from unit.reports.fixture_parts import (
 def buckets(*pairs, window_s, bucket_s, count):
     """The samples of a snapshot of (metric, step, values)."""
     shot = Snapshot(
-        instance=pressed()[0].instance,
-        series={m: series(m, v, step_s=step) for m, step, v in pairs},
-        source="test",
+        instance=pressed()[0].instance, series={m: series(m, v, step_s=step) for m, step, v in pairs}, source="test"
     )
     return samples_of(shot, window_s, bucket_s=bucket_s, count=count)
 
@@ -62,10 +53,7 @@ def test_buckets_are_never_too_many(length_s, step_s, points_max):
 def test_a_bucket_keeps_mean_and_extremes():
     """Four samples in two buckets: their means, smallest and largest values remain."""
     found = buckets(
-        (Metric.QUEUE_DEPTH, 60, [1.0, 3.0, 10.0, math.nan]),
-        window_s=(START_S, START_S + 240),
-        bucket_s=120,
-        count=2,
+        (Metric.QUEUE_DEPTH, 60, [1.0, 3.0, 10.0, math.nan]), window_s=(START_S, START_S + 240), bucket_s=120, count=2
     ).metric[Metric.QUEUE_DEPTH]
 
     assert [2.0, 10.0] == found.mean.tolist()
@@ -76,10 +64,7 @@ def test_a_bucket_keeps_mean_and_extremes():
 def test_a_long_sample_fills_every_bucket_it_covers():
     """A mean over five minutes holds for each of the five; no hole is left between samples."""
     found = buckets(
-        (Metric.QUEUE_DEPTH, 300, [1.0, 2.0]),
-        window_s=(START_S, START_S + 600),
-        bucket_s=60,
-        count=10,
+        (Metric.QUEUE_DEPTH, 300, [1.0, 2.0]), window_s=(START_S, START_S + 600), bucket_s=60, count=10
     ).metric[Metric.QUEUE_DEPTH]
 
     assert [1.0] * 5 + [2.0] * 5 == found.mean.tolist()
@@ -88,10 +73,7 @@ def test_a_long_sample_fills_every_bucket_it_covers():
 def test_a_gap_is_not_a_zero():
     """A bucket without a sample is NaN."""
     found = buckets(
-        (Metric.QUEUE_DEPTH, 60, [1.0, math.nan, 3.0]),
-        window_s=(START_S, START_S + 180),
-        bucket_s=60,
-        count=3,
+        (Metric.QUEUE_DEPTH, 60, [1.0, math.nan, 3.0]), window_s=(START_S, START_S + 180), bucket_s=60, count=3
     ).metric[Metric.QUEUE_DEPTH]
 
     assert np.isnan(found.mean[1])
@@ -126,10 +108,7 @@ def test_the_total_of_unequal_steps_is_taken_where_both_begin():
 def test_samples_outside_the_window_are_left_out():
     """What lies before or after the window is not drawn into its first or last bucket."""
     found = buckets(
-        (Metric.QUEUE_DEPTH, 60, [1.0, 2.0, 3.0, 4.0]),
-        window_s=(START_S + 60, START_S + 180),
-        bucket_s=60,
-        count=2,
+        (Metric.QUEUE_DEPTH, 60, [1.0, 2.0, 3.0, 4.0]), window_s=(START_S + 60, START_S + 180), bucket_s=60, count=2
     ).metric[Metric.QUEUE_DEPTH]
 
     assert [2.0, 3.0] == found.mean.tolist()
@@ -164,9 +143,7 @@ def test_an_unknown_limit_is_drawn_at_its_level():
     """A plateau that fits no documented limit has a line of its own."""
     diagnosis, _ = pressed()
     at = msgspec.structs.replace(diagnosis.time_at[0], level=185e6, ceiling=None)
-    diagnosis = msgspec.structs.replace(
-        diagnosis, time_at=(at,), ceilings=(), next_ceiling=None, binding=at
-    )
+    diagnosis = msgspec.structs.replace(diagnosis, time_at=(at,), ceilings=(), next_ceiling=None, binding=at)
 
     assert ["unknown limit 185 MB/s"] == [
         line.label for line in lines_of(diagnosis, Dimension.THROUGHPUT, 186e6, count_max=5)
@@ -176,10 +153,7 @@ def test_an_unknown_limit_is_drawn_at_its_level():
 def test_pegged_stretches_are_merged():
     """Intervals that touch or overlap, in whatever order, are one stretch."""
     diagnosis, _ = pressed()
-    intervals = tuple(
-        interval(a, b, LEGACY_BASELINE, level=2e8)
-        for a, b in ((50, 70), (0, 10), (10, 20), (60, 65))
-    )
+    intervals = tuple(interval(a, b, LEGACY_BASELINE, level=2e8) for a, b in ((50, 70), (0, 10), (10, 20), (60, 65)))
     diagnosis = msgspec.structs.replace(diagnosis, intervals=intervals)
 
     assert ((0, 20), (50, 70)) == at_ceiling(diagnosis)

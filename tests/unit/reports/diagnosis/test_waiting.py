@@ -25,17 +25,12 @@ def test_the_timeline_marks_waiting_otherwise_than_a_ceiling():
     """A row of its own in text; in the chart a grey shade in every panel, and none without waiting."""
     rows = [line for line in timeline_blocks(FOUND, SHOT, width=80) if line.startswith("  waited")]
     spec = timeline_spec(FOUND, SHOT)
-    shaded = [
-        sum(layer.get("data") == {"name": "waited"} for layer in panel["layer"])
-        for panel in spec["vconcat"]
-    ]
+    shaded = [sum(layer.get("data") == {"name": "waited"} for layer in panel["layer"]) for panel in spec["vconcat"]]
 
     assert 1 == len(rows)
     assert "░" in rows[0]
     assert {1} == set(shaded)
-    assert [{"a": 1000 * FOUND.waiting[0].start_s, "b": 1000 * FOUND.waiting[0].end_s}] == (
-        spec["datasets"]["waited"]
-    )
+    assert [{"a": 1000 * FOUND.waiting[0].start_s, "b": 1000 * FOUND.waiting[0].end_s}] == (spec["datasets"]["waited"])
     assert "Shaded grey: requests waited" in " ".join(spec["title"]["subtitle"])
     assert "waited" not in timeline_spec(CALM, SHOT)["datasets"]
 

@@ -13,15 +13,8 @@ from plimsoll.reports.render.facts import Fact
 HOSTILE = "a\x1b[31mb <script>x</script> [c](d) `e` \u202e"
 
 TABLE = d.Table(
-    columns=(
-        d.Column(title="Class"),
-        d.Column(title="MB/s", is_number=True),
-        d.Column(title="Note", from_width=80),
-    ),
-    rows=(
-        ("db.t3.xlarge", d.Cell("86.9", tone=d.Tone.BAD), "burst"),
-        ("db.r5.2xlarge", "593.75", "ok"),
-    ),
+    columns=(d.Column(title="Class"), d.Column(title="MB/s", is_number=True), d.Column(title="Note", from_width=80)),
+    rows=(("db.t3.xlarge", d.Cell("86.9", tone=d.Tone.BAD), "burst"), ("db.r5.2xlarge", "593.75", "ok")),
 )
 
 ALL = (
@@ -80,11 +73,7 @@ def test_every_part_says_the_same_in_each_form():
     report = document(d.Section(title="All", parts=ALL))
     found = ("paragraph", "postgres", "A sentence.", "second", "593.75", "from x;", "--max-usd 10")
 
-    for form in (
-        document_text(report, width=100, color=False),
-        document_markdown(report),
-        document_page(report),
-    ):
+    for form in (document_text(report, width=100, color=False), document_markdown(report), document_page(report)):
         text = form.replace("\u00a0", " ").replace("\\", "")
         assert [] == [word for word in (*found, "Index Scan", "A cause") if word not in text]
 

@@ -45,9 +45,7 @@ def test_the_chart_is_a_valid_specification(width):
     assert 40 == len(spec["data"]["values"])
 
 
-@pytest.mark.parametrize(
-    ("width", "titles"), [(980, ["1 Load grows", "2 Load grows"]), (120, ["1", "2"])]
-)
+@pytest.mark.parametrize(("width", "titles"), [(980, ["1 Load grows", "2 Load grows"]), (120, ["1", "2"])])
 def test_a_phase_that_is_too_short_for_its_title_has_its_number(width, titles):
     """Otherwise titles stand on each other."""
     spec = experiment_spec(experiment(phase(), phase(1)), look=LIGHT, width=width)

@@ -140,9 +140,7 @@ def test_another_users_link_is_refused(tmp_path, monkeypatch):
     (tmp_path / "report.html").symlink_to(target)
     # As whom we run decides; the link is of the user that runs the tests.
     monkeypatch.setattr(place, "trusted_owners", lambda: (OTHER,))
-    with pytest.raises(
-        UsageError, match=r"'report\.html' is a link that another user made"
-    ) as caught:
+    with pytest.raises(UsageError, match=r"'report\.html' is a link that another user made") as caught:
         write_aside(tmp_path / "report.html", b"new")
 
     assert b"old" == target.read_bytes()
@@ -173,9 +171,7 @@ def test_our_link_to_a_folder_is_followed(tmp_path):
     assert {"x", "y"} == {p.name for p in (tmp_path / "real").iterdir()}
 
 
-@pytest.mark.attack(
-    "The link appears after the check of the path", "the link is replaced, not its target"
-)
+@pytest.mark.attack("The link appears after the check of the path", "the link is replaced, not its target")
 def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypatch):
     """What is planted between the look and the renaming is replaced itself, and so is what it names not."""
     target = tmp_path / "precious"
@@ -194,9 +190,7 @@ def test_a_link_that_comes_at_the_last_moment_is_not_followed(tmp_path, monkeypa
     assert b"new" == (tmp_path / "report.html").read_bytes()
 
 
-@pytest.mark.attack(
-    "A pipe of another user is at that path", "refused: its owner would read the report"
-)
+@pytest.mark.attack("A pipe of another user is at that path", "refused: its owner would read the report")
 def test_another_users_pipe_is_refused(tmp_path, monkeypatch):
     """Its owner would read the report."""
     os.mkfifo(tmp_path / "pipe")

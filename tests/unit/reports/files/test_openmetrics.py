@@ -57,10 +57,7 @@ def test_the_last_known_sample_of_each_metric_is_given():
 
 def test_the_three_labels_of_other_exporters_stand_on_every_sample():
     """So one join on account, region and name works; quotes and backslashes in names are escaped."""
-    identity = (
-        'aws_account_id="123456789012",aws_region="eu-central-1",'
-        'dbidentifier="orders \\"primary\\"\\\\one"'
-    )
+    identity = 'aws_account_id="123456789012",aws_region="eu-central-1",dbidentifier="orders \\"primary\\"\\\\one"'
     lines = [line for line in rendered().splitlines() if not line.startswith("#")]
 
     assert all(identity in line for line in lines)
@@ -68,18 +65,13 @@ def test_the_three_labels_of_other_exporters_stand_on_every_sample():
 
 def test_what_was_bought_is_reported_once():
     """An info sample with class, storage type, engine and origin; the note, which may change, is no label."""
-    (info,) = [
-        line for line in rendered().splitlines() if line.startswith("plimsoll_instance_info")
-    ]
+    (info,) = [line for line in rendered().splitlines() if line.startswith("plimsoll_instance_info")]
 
     assert 'instance_class="db.t3.xlarge",storage_type="gp2",engine="postgres"' in info
     assert 'source="a test"' in info
     assert info.endswith(" 1.0")
     noted = render_openmetrics(replace(snapshot(instance=INSTANCE), note='at clock "60"\nor so'))
-    assert (
-        '# HELP plimsoll_instance_info what the samples are of. at clock \\"60\\"\\nor so'
-        in noted.splitlines()
-    )
+    assert '# HELP plimsoll_instance_info what the samples are of. at clock \\"60\\"\\nor so' in noted.splitlines()
 
 
 def test_the_text_is_openmetrics_that_the_textfile_collector_takes():

@@ -30,10 +30,7 @@ def test_a_column_without_values_is_left_out():
 
 
 def test_numbers_that_json_does_not_have_are_not_known():
-    rows = (
-        fleets.bound("a", 0.5, empty_in_s=float("inf")),
-        fleets.bound("b", 0.5, empty_in_s=60.4),
-    )
+    rows = (fleets.bound("a", 0.5, empty_in_s=float("inf")), fleets.bound("b", 0.5, empty_in_s=60.4))
 
     assert [None, 60] == columns(rows=rows)["Empty in"]["values"]
 

@@ -11,9 +11,7 @@ from plimsoll.model.diagnosis import Evidence
 from plimsoll.reports.inspect.json import render_inspection_json
 
 SOURCE = "A published source with the settings that it recommends, " + "by the kind of table, " * 6
-WAY = (
-    "A stack sends every field that was loaded; why it does is told " + "here at some length, " * 6
-)
+WAY = "A stack sends every field that was loaded; why it does is told " + "here at some length, " * 6
 
 
 def of_table(name: str) -> Cause:
@@ -24,10 +22,7 @@ def of_table(name: str) -> Cause:
         severity="warning",
         subject=name,
         title=f"updates of {name} write values again",
-        evidence=(
-            Evidence(kind="source", text=SOURCE),
-            Evidence(kind="rows", text="10 rows"),
-        ),
+        evidence=(Evidence(kind="source", text=SOURCE), Evidence(kind="rows", text="10 rows")),
         remedies=(
             Remedy(text="Ask first.", commands=(f"ask {name}",)),
             Remedy(text=WAY, commands=(f"code for {name}\n" + "more\n" * 9,), expected="less"),
@@ -43,10 +38,7 @@ def three() -> object:
 
 def test_a_long_paragraph_stands_with_the_first_that_has_it():
     """The others point there, and keep what is short or their own."""
-    for text in (
-        render(three(), width=100),
-        render(three(), "markdown"),
-    ):
+    for text in (render(three(), width=100), render(three(), "markdown")):
         flat = " ".join(text.split())
 
         assert 1 == flat.count("A published source with the settings that it recommends, by")
@@ -70,9 +62,7 @@ def test_a_line_of_its_own_stands_again_without_the_paragraph():
     """What is one statement for each table is not only pointed at."""
     plain = three()
     causes = tuple(
-        msgspec.structs.replace(
-            cause, remedies=(Remedy(text=WAY, commands=(f"ALTER {cause.subject};",)),)
-        )
+        msgspec.structs.replace(cause, remedies=(Remedy(text=WAY, commands=(f"ALTER {cause.subject};",)),))
         for cause in plain.causes
     )
     text = render(msgspec.structs.replace(plain, causes=causes), width=100)

@@ -30,8 +30,6 @@ def test_what_is_missing_has_its_size_and_its_command():
 
 
 def test_nothing_is_to_get_where_all_are_here():
-    text = document_text(
-        servers_document([server("kafka", "/cache/kafka", 1)], "/cache"), width=80, color=False
-    )
+    text = document_text(servers_document([server("kafka", "/cache/kafka", 1)], "/cache"), width=80, color=False)
 
     assert "To get what is missing".upper() not in text

@@ -23,9 +23,7 @@ def test_the_curve_marks_both_lines_and_the_knee():
     assert max(len(line) for line in drawn.splitlines()) <= 80
 
 
-@pytest.mark.parametrize(
-    ("low", "high"), [(24, 600), (0.1, 12_500), (86.8, 86.9), (5, 11), (1000, 12_500)]
-)
+@pytest.mark.parametrize(("low", "high"), [(24, 600), (0.1, 12_500), (86.8, 86.9), (5, 11), (1000, 12_500)])
 def test_ticks_are_few_and_within_the_range(low: float, high: float):
     """At most nine numbers, none outside of what is drawn."""
     ticks = mb_ticks([low, high])

@@ -11,17 +11,7 @@ from plimsoll.app.render import render
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.outline import headline
-from unit.reports.fixture_fleet import (
-    LEGACY,
-    NO_CLASS,
-    PRESSED,
-    ROWS,
-    UNKNOWN,
-    UNREAD,
-    fleet,
-    instance,
-    row,
-)
+from unit.reports.fixture_fleet import LEGACY, NO_CLASS, PRESSED, ROWS, UNKNOWN, UNREAD, fleet, instance, row
 
 EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
 
@@ -109,9 +99,7 @@ verdicts = st.lists(st.sampled_from(Verdict), max_size=30)
 @given(verdicts, st.integers(0, 5))
 def test_the_numbers_of_the_sentence_add_up(found, unread):
     """Those bound, those not and those that could not be judged are all there are."""
-    rows = [
-        row(str(n), v, binding=LEGACY if v is Verdict.BINDS else None) for n, v in enumerate(found)
-    ]
+    rows = [row(str(n), v, binding=LEGACY if v is Verdict.BINDS else None) for n, v in enumerate(found)]
     lost = [UnreadInstance(identifier=f"u{n}", reason="x", remedy="") for n in range(unread)]
     sentence = headline(fleet(rows, lost))
     total = len(found) + unread
@@ -139,9 +127,7 @@ def test_the_default_width_is_a_hundred(monkeypatch):
 def test_a_thousand_pressed_instances_have_a_row_each():
     """A long table stays a table: numbered rows, all of one width."""
     rows = [
-        row(
-            f"db-{n:04}", Verdict.BINDS, instance=instance(f"db-{n:04}"), binding=PRESSED[1].binding
-        )
+        row(f"db-{n:04}", Verdict.BINDS, instance=instance(f"db-{n:04}"), binding=PRESSED[1].binding)
         for n in range(1000)
     ]
     lines = shown(fleet(rows, ())).splitlines()

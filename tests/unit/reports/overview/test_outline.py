@@ -43,12 +43,7 @@ def test_golden_json(golden):
 
 @pytest.mark.parametrize(
     "render",
-    [
-        as_markdown,
-        lambda o: render(o, "markdown", lists_all=True),
-        as_page,
-        lambda o: render_overview_json(o).decode(),
-    ],
+    [as_markdown, lambda o: render(o, "markdown", lists_all=True), as_page, lambda o: render_overview_json(o).decode()],
 )
 def test_every_instance_is_named_in_every_form(render):
     """Nobody is left out; simulated data is called so; equal fleets give equal text."""

@@ -11,12 +11,7 @@ import plans
 from plimsoll.errors import UsageError
 from plimsoll.model.plan import CurvePoint, Judgement
 from plimsoll.reports.chart.look import LIGHT, page_look
-from plimsoll.reports.plan.chart import (
-    has_chart,
-    plan_spec,
-    proposed,
-    write_plan_picture,
-)
+from plimsoll.reports.plan.chart import has_chart, plan_spec, proposed, write_plan_picture
 
 
 def priced(*prices, served=0.5):
@@ -59,9 +54,7 @@ def test_what_is_there_and_what_is_proposed_are_named():
     shapes = [layer["mark"].get("shape") for layer in plot(spec)["layer"]]
 
     assert {"circle", "diamond"} <= set(shapes)
-    assert {"now: db.t3.xlarge, $349.70", "2: db.m6g.xlarge, $370.14", "3"} == set(
-        texts(plot(spec))
-    )
+    assert {"now: db.t3.xlarge, $349.70", "2: db.m6g.xlarge, $370.14", "3"} == set(texts(plot(spec)))
 
 
 def test_work_that_is_spread_is_in_the_key_and_not_drawn():
@@ -108,12 +101,7 @@ def fallen():
     """A plan whose third arrangement serves less than the second."""
     served = ((100, 0.3), (200, 0.6), (300, 0.4), (400, 0.9))
     points = tuple(
-        CurvePoint(
-            name=f"db.x{usd}",
-            usd_per_month=Decimal(usd),
-            served_ratio=plans.band(share),
-            is_present=usd == 300,
-        )
+        CurvePoint(name=f"db.x{usd}", usd_per_month=Decimal(usd), served_ratio=plans.band(share), is_present=usd == 300)
         for usd, share in served
     )
     return plans.nothing(curve=points)

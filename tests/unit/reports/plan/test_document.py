@@ -71,9 +71,9 @@ def test_the_output_of_a_command_is_broken_as_the_command():
         assert [whole] == command_lines(whole, 10)
 
 
-WORD = st.text("abcz09./:-_", min_size=1, max_size=30) | st.text(
-    "ab '\"$\\&;#", min_size=1, max_size=12
-).map(shlex.quote)
+WORD = st.text("abcz09./:-_", min_size=1, max_size=30) | st.text("ab '\"$\\&;#", min_size=1, max_size=12).map(
+    shlex.quote
+)
 
 
 @given(st.lists(WORD, min_size=1, max_size=12), st.integers(20, 120))

@@ -42,8 +42,7 @@ class Reader(HTMLParser):
 
 
 @pytest.mark.parametrize(
-    ("license_model", "is_said"),
-    [("bring-your-own-license", True), ("postgresql-license", False), (None, False)],
+    ("license_model", "is_said"), [("bring-your-own-license", True), ("postgresql-license", False), (None, False)]
 )
 def test_a_license_that_sets_prices_apart_is_reported(license_model, is_said):
     """The license is next to the engine; one that costs nothing is not shown."""

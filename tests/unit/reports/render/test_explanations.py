@@ -9,13 +9,7 @@ from plimsoll.diagnosis.epochs import LOADING_CODE
 from plimsoll.diagnosis.waiting.findings import CODE as WAITING_CODE
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.family import FAMILIES
-from plimsoll.reports.render.explanations import (
-    EXPLANATIONS,
-    Topic,
-    explanations_of,
-    topic_of_cause,
-    topic_of_finding,
-)
+from plimsoll.reports.render.explanations import EXPLANATIONS, Topic, explanations_of, topic_of_cause, topic_of_finding
 
 
 def codes_in_the_source() -> set[str]:

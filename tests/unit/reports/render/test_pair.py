@@ -33,9 +33,9 @@ from plimsoll.reports.render.pair import Pair, pair
 )
 def test_two_numbers_read_as_one_line(before, after, unit, expected):
     """One unit for both, trailing zeros kept, the difference no more exact than the rougher side."""
-    assert Pair(
-        before=expected[0], after=expected[1], difference=expected[2], percent=expected[3]
-    ) == pair(before, after, unit)
+    assert Pair(before=expected[0], after=expected[1], difference=expected[2], percent=expected[3]) == pair(
+        before, after, unit
+    )
 
 
 rates = st.floats(1e3, 1e10)

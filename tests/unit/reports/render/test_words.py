@@ -7,14 +7,7 @@ import pytest
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.instance import EbsLimits, Instance, Storage
 from plimsoll.reports.render import words
-from unit.reports.fixture_parts import (
-    BURST,
-    INSTANCE,
-    IOPS_BURST,
-    LEGACY_BASELINE,
-    VOLUME_THROUGHPUT,
-    interval,
-)
+from unit.reports.fixture_parts import BURST, INSTANCE, IOPS_BURST, LEGACY_BASELINE, VOLUME_THROUGHPUT, interval
 
 
 @pytest.mark.parametrize(
@@ -59,15 +52,12 @@ def test_a_limit_of_unknown_origin_has_no_phase():
 
 
 @pytest.mark.parametrize(
-    ("half", "expected"),
-    [(2.5e5, "212.6 ± 0.2 MB/s"), (5e3, "212.60 ± 0.01 MB/s"), (12e6, "213 ± 12 MB/s")],
+    ("half", "expected"), [(2.5e5, "212.6 ± 0.2 MB/s"), (5e3, "212.60 ± 0.01 MB/s"), (12e6, "213 ± 12 MB/s")]
 )
 def test_a_level_has_as_many_digits_as_its_error_allows(half, expected):
     """The error decides how many decimals of a level are shown."""
     level = 212.6e6
-    pegged = interval(
-        0, 60, LEGACY_BASELINE, level=level, level_low=level - half, level_high=level + half
-    )
+    pegged = interval(0, 60, LEGACY_BASELINE, level=level, level_low=level - half, level_high=level + half)
 
     assert expected == words.level_with_error(pegged)
 
@@ -91,11 +81,7 @@ def test_the_subject_is_name_and_class_as_far_as_known():
 def test_storage_is_reported_as_bought():
     """Kind, size and what was provisioned, in the units they are sold in."""
     gp3 = Storage(
-        kind="gp3",
-        size_gib=400,
-        provisioned_ops_per_s=12_000,
-        provisioned_bytes_per_s=500 * 1024.0**2,
-        volume_count=4,
+        kind="gp3", size_gib=400, provisioned_ops_per_s=12_000, provisioned_bytes_per_s=500 * 1024.0**2, volume_count=4
     )
 
     assert "gp3, 400 GiB, 12,000 IOPS, 500 MiB/s, 4 volumes" == words.storage(Instance(storage=gp3))
@@ -153,6 +139,4 @@ def test_a_class_that_does_not_burst_has_one_number():
         read_on="2026-11-20",
     )
 
-    assert words.ebs_limits(limits) == (
-        "250 MB/s; 16,000 IOPS (ec2:DescribeInstanceTypes of m4.4xlarge, 2026-11-20)"
-    )
+    assert words.ebs_limits(limits) == ("250 MB/s; 16,000 IOPS (ec2:DescribeInstanceTypes of m4.4xlarge, 2026-11-20)")

@@ -65,11 +65,7 @@ class Cloud:
             "DescribeDBClusters": lambda _: {"DBClusters": []},
             "DescribeInstanceTypes": lambda _: {"instanceTypeSet": []},
             "GetMetricData": flat_metrics(),
-            "GetLogEvents": lambda p: {
-                "events": [],
-                "nextForwardToken": "f",
-                "nextBackwardToken": "b",
-            },
+            "GetLogEvents": lambda p: {"events": [], "nextForwardToken": "f", "nextBackwardToken": "b"},
             "GetResourceMetrics": lambda _: {"MetricList": []},
         } | scripts
         self.sent: list[tuple[str, dict[str, Any]]] = []
@@ -99,9 +95,7 @@ def _core() -> Any:
     """One session for all tests, since reading the services' models is what takes time."""
     core = botocore.session.Session()
     core.set_credentials(KEY, SECRET, TOKEN)
-    core.get_component("response_parser_factory").set_parser_defaults(
-        timestamp_parser=accounts._as_written
-    )
+    core.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=accounts._as_written)
     return core
 
 

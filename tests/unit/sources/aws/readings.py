@@ -51,9 +51,7 @@ def by_seconds(name="orders-primary"):
         token = parameters.get("nextToken")
         seconds = range(start, end) if token is None else ()
         return {
-            "events": [
-                {"timestamp": t * 1000, "message": json.dumps(document(t, name))} for t in seconds
-            ],
+            "events": [{"timestamp": t * 1000, "message": json.dumps(document(t, name))} for t in seconds],
             "nextForwardToken": "f1",
             "nextBackwardToken": "b1",
         }

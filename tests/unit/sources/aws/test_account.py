@@ -6,24 +6,11 @@ from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from botocore.loaders import JSONFileLoader
 
 from plimsoll import __version__
-from plimsoll.errors import (
-    AccessDenied,
-    PlimsollError,
-    SourceError,
-    Throttled,
-    Unreachable,
-    UsageError,
-)
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable, UsageError
 from plimsoll.model.overview import Usage
 from plimsoll.sources.aws.account import FAILURES_IN_A_ROW_MAX, open_account
 from plimsoll.sources.aws.meter import CallsSpent
-from plimsoll.sources.aws.operations import (
-    DESCRIBE_EVENTS,
-    DESCRIBE_INSTANCES,
-    GET_LOG_EVENTS,
-    OPERATIONS,
-    Operation,
-)
+from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_LOG_EVENTS, OPERATIONS, Operation
 from unit.sources.aws.cloud import (
     KEY,
     NOW_S,
@@ -41,9 +28,7 @@ from unit.sources.aws.cloud import (
 
 
 def opened(**options):
-    return open_account(
-        **{"profile": None, "region": None, "max_api_calls": 10, "now_s": lambda: NOW_S} | options
-    )
+    return open_account(**{"profile": None, "region": None, "max_api_calls": 10, "now_s": lambda: NOW_S} | options)
 
 
 def test_a_request_is_counted_by_its_action_and_names_the_program():
@@ -54,9 +39,7 @@ def test_a_request_is_counted_by_its_action_and_names_the_program():
     account.call(DESCRIBE_INSTANCES)
     account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="s")
 
-    assert account.usage == Usage(
-        calls=(("rds:DescribeDBInstances", 2), ("logs:GetLogEvents", 1)), metrics_requested=0
-    )
+    assert account.usage == Usage(calls=(("rds:DescribeDBInstances", 2), ("logs:GetLogEvents", 1)), metrics_requested=0)
     assert f"plimsoll/{__version__}" in cloud.headers[0]["User-Agent"]
 
 
@@ -65,9 +48,7 @@ def test_a_second_account_reads_no_description_of_a_service_again(monkeypatch):
     read = []
     load = JSONFileLoader.load_file
     opened(region="eu-west-1")._client(DESCRIBE_INSTANCES)
-    monkeypatch.setattr(
-        JSONFileLoader, "load_file", lambda self, path: read.append(path) or load(self, path)
-    )
+    monkeypatch.setattr(JSONFileLoader, "load_file", lambda self, path: read.append(path) or load(self, path))
     opened(region="eu-west-1")._client(DESCRIBE_INSTANCES)
 
     assert [] == [path for path in read if "rds" in path]
@@ -78,9 +59,7 @@ def test_retries_are_counted():
     AWS sees three requests where two were throttled, and so does the count. Times stay as they were
     written: making a datetime of each would take longer than everything else.
     """
-    cloud = Cloud(
-        DescribeDBInstances=in_turn(error("Throttling"), Reply(b"", 503), described(instance()))
-    )
+    cloud = Cloud(DescribeDBInstances=in_turn(error("Throttling"), Reply(b"", 503), described(instance())))
     account = account_of(cloud)
     answer = account.call(DESCRIBE_INSTANCES)
 
@@ -135,9 +114,7 @@ def test_a_plan_beyond_the_bound_is_refused_with_its_number():
     with pytest.raises(UsageError) as caught:
         account.meter.refuse_beyond(101, "50 instances")
 
-    assert caught.value.message == (
-        "reading 50 instances needs 101 requests to AWS, but --max-api-calls allows 100"
-    )
+    assert caught.value.message == ("reading 50 instances needs 101 requests to AWS, but --max-api-calls allows 100")
 
 
 def test_only_operations_of_the_table_are_sent():
@@ -186,8 +163,7 @@ def test_pages_do_not_go_on_for_ever(marker, sent):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b'{"events": [{"mess', b"", b"[]", b"null", b"<html>sign in</html>", b'"text"', b"\xff\xfe"],
+    "body", [b'{"events": [{"mess', b"", b"[]", b"null", b"<html>sign in</html>", b'"text"', b"\xff\xfe"]
 )
 def test_an_answer_in_json_that_is_cut_off_is_asked_for_once_more(body):
     """botocore takes it for an empty answer; what comes the second time counts."""
@@ -328,9 +304,7 @@ def test_what_cannot_be_opened_is_said(configuration, options, message, hint, tm
         ),
     ],
 )
-def test_without_credentials_the_first_request_says_so(
-    configuration, key, message, hint, tmp_path, monkeypatch
-):
+def test_without_credentials_the_first_request_says_so(configuration, key, message, hint, tmp_path, monkeypatch):
     """Opening asks nothing; the sentence comes with the first request, which is not sent."""
     monkeypatch.setenv("HOME", str(tmp_path))
     if key:
@@ -355,10 +329,7 @@ def test_without_credentials_the_first_request_says_so(
         (error("Throttling", TOKEN), Throttled),
         (error("InternalFailure", SECRET, 500), SourceError),
         (error("Whatever", SECRET, 400), SourceError),
-        (
-            EndpointConnectionError(endpoint_url=f"https://{KEY}:{SECRET}@proxy.example/"),
-            Unreachable,
-        ),
+        (EndpointConnectionError(endpoint_url=f"https://{KEY}:{SECRET}@proxy.example/"), Unreachable),
         (ValueError(f"bad {SECRET}"), SourceError),
     ],
 )

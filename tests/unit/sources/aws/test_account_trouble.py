@@ -27,9 +27,7 @@ def test_what_is_throttled_at_first_is_asked_six_times_in_all():
     account.call(DESCRIBE_INSTANCES)
 
 
-@pytest.mark.parametrize(
-    ("reply", "sent"), [(error("InternalFailure", status=500), 4), (Reply(b"<cut"), 2)]
-)
+@pytest.mark.parametrize(("reply", "sent"), [(error("InternalFailure", status=500), 4), (Reply(b"<cut"), 2)])
 def test_an_error_is_repeated_so_often_and_no_more(reply, sent):
     """An error on AWS's side may pass in a second; an answer that is garbled twice stays so."""
     cloud = Cloud(DescribeDBInstances=lambda _: reply)

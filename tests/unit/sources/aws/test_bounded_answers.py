@@ -95,9 +95,7 @@ def keys(monkeypatch):
 def account_at(url: str, monkeypatch: pytest.MonkeyPatch, role_arn: str | None = None):
     """An account whose endpoint is that address."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-    return open_account(
-        profile=None, region=REGION, max_api_calls=100, now_s=lambda: NOW_S, role_arn=role_arn
-    )
+    return open_account(profile=None, region=REGION, max_api_calls=100, now_s=lambda: NOW_S, role_arn=role_arn)
 
 
 @pytest.mark.attack(
@@ -135,9 +133,7 @@ def test_the_answer_that_brings_a_roles_credentials_has_the_bound(monkeypatch):
 def test_an_object_of_s3_is_still_read_piece_by_piece(monkeypatch):
     """Its body is handed out as it comes, without the bound of answers that are held."""
     with endless("of a length") as server:
-        client = BoundedSession().create_client(
-            "s3", region_name=REGION, endpoint_url=server.url, config=None
-        )
+        client = BoundedSession().create_client("s3", region_name=REGION, endpoint_url=server.url, config=None)
         body = client.get_object(Bucket="bucket", Key="key")["Body"]
         taken = sum(len(body.read(MIB)) for _ in range(MOST_BYTES // MIB + 1))
         body.close()

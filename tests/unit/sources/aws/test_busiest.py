@@ -50,10 +50,7 @@ def test_without_samples_there_is_no_stretch():
     assert busiest_stretch([timed(READS, [], [])], WINDOW_S, 3600) is None
 
 
-@given(
-    value=st.lists(st.integers(0, 1000), min_size=1, max_size=60),
-    minutes=st.integers(1, 90),
-)
+@given(value=st.lists(st.integers(0, 1000), min_size=1, max_size=60), minutes=st.integers(1, 90))
 def test_no_other_stretch_holds_more(value, minutes):
     """Compared with every stretch that begins with a sample and ends within the window."""
     one = series(READS, np.array(value, dtype=float))

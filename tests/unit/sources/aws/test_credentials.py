@@ -13,9 +13,7 @@ from unit.sources.aws.cloud import NOW_S, SECRET
 def asked(tmp_path, configuration="", profile="shop"):
     """What the first request of a profile raises; nothing is sent."""
     (tmp_path / "config").write_text(f"[profile shop]\nregion = eu-west-1\n{configuration}")
-    account = open_account(
-        profile=profile, region="eu-west-1", max_api_calls=10, now_s=lambda: NOW_S
-    )
+    account = open_account(profile=profile, region="eu-west-1", max_api_calls=10, now_s=lambda: NOW_S)
     with pytest.raises(PlimsollError) as caught:
         account.call(DESCRIBE_INSTANCES)
     assert account.usage.call_count == 0
@@ -29,9 +27,7 @@ def test_a_web_identity_token_that_is_missing_is_named(is_configured, tmp_path, 
     token = tmp_path / "no-token"
     configuration = ""
     if is_configured:
-        configuration = (
-            f"role_arn = arn:aws:iam::123456789012:role/r\nweb_identity_token_file = {token}\n"
-        )
+        configuration = f"role_arn = arn:aws:iam::123456789012:role/r\nweb_identity_token_file = {token}\n"
     else:
         monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(token))
         monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/r")
@@ -70,8 +66,7 @@ def test_a_credential_process_that_hangs_is_ended(is_source, tmp_path, monkeypat
     configuration = "credential_process = sleep 30\n"
     if is_source:
         configuration = (
-            "role_arn = arn:aws:iam::123456789012:role/r\nsource_profile = base\n"
-            f"[profile base]\n{configuration}"
+            f"role_arn = arn:aws:iam::123456789012:role/r\nsource_profile = base\n[profile base]\n{configuration}"
         )
     begun_s = time.monotonic()
     error = asked(tmp_path, configuration)

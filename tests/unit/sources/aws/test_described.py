@@ -3,13 +3,7 @@ import pytest
 from plimsoll.errors import AccessDenied, UsageError
 from plimsoll.model.instance import Storage
 from plimsoll.model.snapshot import Annotation, EventKind
-from plimsoll.sources.aws.described import (
-    capacities,
-    describe_all,
-    describe_one,
-    region_of,
-    with_capacity,
-)
+from plimsoll.sources.aws.described import capacities, describe_all, describe_one, region_of, with_capacity
 from unit.sources.aws.cloud import Cloud, account_of, described, error, in_turn, instance
 
 DAY_S = 86_400
@@ -63,11 +57,7 @@ def test_an_arn_of_something_else_is_refused(identifier):
         region_of(identifier)
 
 
-ON = {
-    "MonitoringInterval": 5,
-    "PerformanceInsightsEnabled": "true",
-    "PerformanceInsightsRetentionPeriod": 31,
-}
+ON = {"MonitoringInterval": 5, "PerformanceInsightsEnabled": "true", "PerformanceInsightsRetentionPeriod": 31}
 CLUSTER = {"DBClusterIdentifier": "c", "Engine": "aurora-mysql"}
 
 
@@ -98,9 +88,7 @@ SHOPS = tuple(f"shop-{n:02d}" for n in range(15))
 @pytest.mark.parametrize(
     ("replies", "hint"),
     [
-        pytest.param(
-            [described(*map(instance, NAMES))], "Similar names: orders-primary", id="near"
-        ),
+        pytest.param([described(*map(instance, NAMES))], "Similar names: orders-primary", id="near"),
         pytest.param([described(*map(instance, SHOPS))], "shop-00, shop-01", id="far"),
         pytest.param([described(*map(instance, SHOPS))], "and 3 more", id="twelve at most"),
         # A role may be limited to single instances.
@@ -110,9 +98,7 @@ SHOPS = tuple(f"shop-{n:02d}" for n in range(15))
             id="listing is not allowed",
         ),
         # RDS refuses some characters before it looks.
-        pytest.param(
-            [error("InvalidParameterValue"), described(instance())], "--region", id="odd characters"
-        ),
+        pytest.param([error("InvalidParameterValue"), described(instance())], "--region", id="odd characters"),
     ],
 )
 def test_a_name_that_is_not_there_names_the_region_and_the_nearest(replies, hint):
@@ -135,12 +121,7 @@ def test_a_description_that_is_denied_is_no_missing_instance():
 
 @pytest.mark.parametrize(
     ("pattern", "names"),
-    [
-        ("*", NAMES),
-        ("orders-*", NAMES[1:]),
-        ("ORDERS-?rimary", NAMES[1:2]),
-        ("[bo]*ing", NAMES[:1]),
-    ],
+    [("*", NAMES), ("orders-*", NAMES[1:]), ("ORDERS-?rimary", NAMES[1:2]), ("[bo]*ing", NAMES[:1])],
 )
 def test_a_pattern_fits_names_in_any_case_and_in_order(pattern, names):
     """Whatever the order in which RDS lists them, and on however many pages."""
@@ -175,9 +156,7 @@ def test_additional_volumes_and_a_log_volume_are_named():
         (
             {"StorageOperationStatus": "Initializing", "StorageOperationPercentProgress": 43},
             Annotation(
-                time_s=1_709_280_000,
-                text="volumes are being loaded from a snapshot, 43 % done",
-                kind=EventKind.RESTORE,
+                time_s=1_709_280_000, text="volumes are being loaded from a snapshot, 43 % done", kind=EventKind.RESTORE
             ),
         ),
         (
@@ -186,9 +165,7 @@ def test_additional_volumes_and_a_log_volume_are_named():
         ),
         (
             {"DBInstanceStatus": "storage-optimization", "PercentProgress": "7"},
-            Annotation(
-                time_s=0, text="storage is being optimised, 7 % done", kind=EventKind.OPTIMISATION
-            ),
+            Annotation(time_s=0, text="storage is being optimised, 7 % done", kind=EventKind.OPTIMISATION),
         ),
         ({"StorageOperationStatus": "Something new"}, None),
     ],
@@ -204,11 +181,7 @@ def test_capacities_are_of_the_clusters_that_have_one():
     def script(parameters):
         asked = [v for k, v in parameters.items() if k.startswith("Filters.Filter.1.Values")]
         scaling = {"ServerlessV2ScalingConfiguration": {"MinCapacity": 0.5, "MaxCapacity": 32}}
-        return {
-            "DBClusters": [
-                {"DBClusterIdentifier": name} | (scaling if name != "c7" else {}) for name in asked
-            ]
-        }
+        return {"DBClusters": [{"DBClusterIdentifier": name} | (scaling if name != "c7" else {}) for name in asked]}
 
     cloud = Cloud(DescribeDBClusters=script)
     found = capacities(account_of(cloud), [f"c{n}" for n in range(150)])

@@ -14,26 +14,14 @@ DOCUMENTED = {
         ("notification", "DB instance started."),
         ("recovery", "Recovery of the DB instance is complete."),
     ],
-    EventKind.BACKUP: [
-        ("backup", "Backing up DB instance."),
-        ("backup", "Finished DB instance backup."),
-    ],
+    EventKind.BACKUP: [("backup", "Backing up DB instance."), ("backup", "Finished DB instance backup.")],
     EventKind.OTHER: [
-        (
-            "backup",
-            "We are unable to associate the option group name with the database instance name.",
-        ),
-        (
-            "configuration change",
-            "Applying modification to convert to a standard (Single-AZ) DB instance.",
-        ),
+        ("backup", "We are unable to associate the option group name with the database instance name."),
+        ("configuration change", "Applying modification to convert to a standard (Single-AZ) DB instance."),
         ("configuration change", "Updated to use DBParameterGroup name."),
         ("configuration change", "Disabled automated backups."),
         ("creation", "DB instance created."),
-        (
-            "failover",
-            "Abandoning user requested failover since a failover recently occurred on the database instance.",
-        ),
+        ("failover", "Abandoning user requested failover since a failover recently occurred on the database instance."),
         ("failure", "Storage configuration upgrade failed. Please retry the upgrade."),
         (
             "failure",
@@ -52,48 +40,31 @@ DOCUMENTED = {
     ],
     EventKind.STORAGE_CHANGE: [
         ("configuration change", "Applying modification to allocated storage."),
-        (
-            "configuration change",
-            "Finished applying autoscaling-initiated modification to allocated storage.",
-        ),
+        ("configuration change", "Finished applying autoscaling-initiated modification to allocated storage."),
         ("configuration change", "Storage configuration upgrade started."),
         ("configuration change", "The dedicated log volume is enabled."),
     ],
     EventKind.CONVERSION: [
         ("configuration change", "Applying modification to convert to a Multi-AZ DB instance."),
-        (
-            "configuration change",
-            "Finished applying modification to convert to a Multi-AZ DB instance.",
-        ),
+        ("configuration change", "Finished applying modification to convert to a Multi-AZ DB instance."),
         ("recovery", "Recovery of standby DB instance has started."),
     ],
     EventKind.FAILOVER: [
         ("failover", "Multi-AZ instance failover started."),
-        (
-            "failover",
-            "Multi-AZ failover to standby complete - DNS propagation may take a few minutes.",
-        ),
+        ("failover", "Multi-AZ failover to standby complete - DNS propagation may take a few minutes."),
         ("failover", "Recovered from partial failover."),
         ("recovery", "Multi-AZ instance recovery started."),
     ],
-    EventKind.RESTORE: [
-        ("restoration", "Restored from DB instance orders to 2026-11-19 10:14:00."),
-    ],
+    EventKind.RESTORE: [("restoration", "Restored from DB instance orders to 2026-11-19 10:14:00.")],
 }
 UNDOCUMENTED = {
-    EventKind.RESTORE: [
-        ("creation", "Restored from snapshot rds:orders-2026-11-19-03-05"),
-    ],
-    EventKind.OPTIMISATION: [
-        ("notification", "Storage optimization has started"),
-    ],
+    EventKind.RESTORE: [("creation", "Restored from snapshot rds:orders-2026-11-19-03-05")],
+    EventKind.OPTIMISATION: [("notification", "Storage optimization has started")],
     EventKind.STORAGE_CHANGE: [
         ("configuration change", "Applying modification to IOPS"),
         ("configuration change", "Finished applying modification to storage type"),
     ],
-    EventKind.OTHER: [
-        ("", "A message of next year"),
-    ],
+    EventKind.OTHER: [("", "A message of next year")],
 }
 
 
@@ -125,10 +96,7 @@ CLASS = {"Message": CHANGE.replace(" ", "  ") + ".", "EventCategories": ["config
     ("event", "text", "kind"),
     [
         ({"Date": TIME} | CLASS, CHANGE, EventKind.CLASS_CHANGE),
-        (
-            {"Date": TIME, "Message": "a\x1b[31mb" + "c" * 400},
-            *("a?[31mb" + "c" * 192 + "…", EventKind.OTHER),
-        ),
+        ({"Date": TIME, "Message": "a\x1b[31mb" + "c" * 400}, *("a?[31mb" + "c" * 192 + "…", EventKind.OTHER)),
         ({}, None, None),
         ({"Date": TIME}, None, None),
         ({"Date": "yesterday", "Message": "x"}, None, None),

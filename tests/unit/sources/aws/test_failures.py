@@ -3,19 +3,8 @@ from botocore import exceptions as botocore_exceptions
 from botocore.exceptions import ClientError
 
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable, UsageError
-from plimsoll.sources.aws.failures import (
-    BY_CODE,
-    BY_EXCEPTION,
-    TooLarge,
-    error_code,
-    explained,
-    is_worth_halving,
-)
-from plimsoll.sources.aws.operations import (
-    DESCRIBE_INSTANCES,
-    GET_METRIC_DATA,
-    GET_RESOURCE_METRICS,
-)
+from plimsoll.sources.aws.failures import BY_CODE, BY_EXCEPTION, TooLarge, error_code, explained, is_worth_halving
+from plimsoll.sources.aws.operations import DESCRIBE_INSTANCES, GET_METRIC_DATA, GET_RESOURCE_METRICS
 from plimsoll.sources.files import bounded_session as bounded
 from unit.sources.aws.cloud import SECRET, Cloud, account_of
 
@@ -23,10 +12,7 @@ REGIONS = ("eu-central-1", "us-east-1")
 
 
 def answered(code, message="no", status=400):
-    response = {
-        "Error": {"Code": code, "Message": message},
-        "ResponseMetadata": {"HTTPStatusCode": status},
-    }
+    response = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return ClientError(response, "GetMetricData")
 
 
@@ -43,52 +29,16 @@ def error_of(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
         ("NotAuthorizedException", AccessDenied, "access denied to cloudwatch:GetMetricData"),
         ("ExpiredToken", AccessDenied, "the AWS credentials have expired"),
         ("ExpiredTokenException", AccessDenied, "the AWS credentials have expired"),
-        (
-            "InvalidClientTokenId",
-            AccessDenied,
-            "AWS does not know these credentials in eu-central-1",
-        ),
-        (
-            "UnrecognizedClientException",
-            AccessDenied,
-            "AWS does not know these credentials in eu-central-1",
-        ),
+        ("InvalidClientTokenId", AccessDenied, "AWS does not know these credentials in eu-central-1"),
+        ("UnrecognizedClientException", AccessDenied, "AWS does not know these credentials in eu-central-1"),
         ("AuthFailure", AccessDenied, "AWS does not know these credentials in eu-central-1"),
-        (
-            "SignatureDoesNotMatch",
-            AccessDenied,
-            "AWS refused the signature of cloudwatch:GetMetricData",
-        ),
-        (
-            "RequestExpired",
-            AccessDenied,
-            "AWS refused cloudwatch:GetMetricData: this machine's clock is off",
-        ),
-        (
-            "OptInRequired",
-            AccessDenied,
-            "this account has not enabled eu-central-1 for cloudwatch:GetMetricData",
-        ),
-        (
-            "Throttling",
-            Throttled,
-            "AWS throttled cloudwatch:GetMetricData, and the retries did not help",
-        ),
-        (
-            "RequestLimitExceeded",
-            Throttled,
-            "AWS throttled cloudwatch:GetMetricData, and the retries did not help",
-        ),
-        (
-            "InternalServiceError",
-            SourceError,
-            "AWS failed to answer cloudwatch:GetMetricData (an error on its side)",
-        ),
-        (
-            "InvalidParameterValue",
-            TooLarge,
-            "AWS refused cloudwatch:GetMetricData (InvalidParameterValue)",
-        ),
+        ("SignatureDoesNotMatch", AccessDenied, "AWS refused the signature of cloudwatch:GetMetricData"),
+        ("RequestExpired", AccessDenied, "AWS refused cloudwatch:GetMetricData: this machine's clock is off"),
+        ("OptInRequired", AccessDenied, "this account has not enabled eu-central-1 for cloudwatch:GetMetricData"),
+        ("Throttling", Throttled, "AWS throttled cloudwatch:GetMetricData, and the retries did not help"),
+        ("RequestLimitExceeded", Throttled, "AWS throttled cloudwatch:GetMetricData, and the retries did not help"),
+        ("InternalServiceError", SourceError, "AWS failed to answer cloudwatch:GetMetricData (an error on its side)"),
+        ("InvalidParameterValue", TooLarge, "AWS refused cloudwatch:GetMetricData (InvalidParameterValue)"),
     ],
 )
 def test_an_error_answer_is_one_sentence(code, kind, message):
@@ -140,9 +90,7 @@ def test_a_code_we_do_not_know_is_told_by_the_status(status, kind, words):
 def made(name):
     """An exception of botocore with whatever its message needs."""
     kind = getattr(botocore_exceptions, name, None) or getattr(bounded, name)
-    fields = dict.fromkeys(
-        ("provider", "error_msg", "endpoint_url", "proxy_url", "error", "request", "path"), "x"
-    )
+    fields = dict.fromkeys(("provider", "error_msg", "endpoint_url", "proxy_url", "error", "request", "path"), "x")
     fields |= dict.fromkeys(("cred_var", "msg", "region_name", "source_profile", "name"), "x")
     fields |= {"visited_profiles": [], "actual_bytes": 1, "expected_bytes": 2, "profile": "x"}
     return kind(**fields)

@@ -2,24 +2,12 @@ import itertools
 
 import pytest
 
-from plimsoll.errors import (
-    AccessDenied,
-    UsageError,
-)
+from plimsoll.errors import AccessDenied, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
 from plimsoll.sources.aws.read import planned_calls
-from unit.sources.aws.cloud import (
-    NOW_S,
-    Cloud,
-    described,
-    error,
-    flat_metrics,
-    instance,
-    instance_name,
-    result,
-)
+from unit.sources.aws.cloud import NOW_S, Cloud, described, error, flat_metrics, instance, instance_name, result
 from unit.sources.aws.readings import FLEET, by_seconds, fleet, one, read, read_fleet
 
 # --- many -----------------------------------------------------------------------------------------
@@ -32,8 +20,7 @@ def test_a_fleet_is_read_in_the_order_of_names():
         worth = {name: float(10 * n + 1) for n, name in enumerate(FLEET)}
         return {
             "MetricDataResults": [
-                result(q, parameters, worth[instance_name(q)])
-                for q in parameters["MetricDataQueries"]
+                result(q, parameters, worth[instance_name(q)]) for q in parameters["MetricDataQueries"]
             ]
         }
 
@@ -82,8 +69,7 @@ def test_a_fleet_without_metrics_is_unread_with_few_requests(days, reply, reason
 
 
 @pytest.mark.parametrize(
-    ("operation", "metric"),
-    [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")],
+    ("operation", "metric"), [("DescribeEvents", "RDS events"), ("DescribeInstanceTypes", "EC2 limits")]
 )
 def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
     """Each instance's snapshot says what is not known; the refusal is met once."""
@@ -96,9 +82,7 @@ def test_what_a_fleet_is_denied_is_asked_for_once(operation, metric):
 
 def test_other_services_instances_are_unread():
     """They are named rather than left out in silence."""
-    cloud = Cloud(
-        DescribeDBInstances=described(instance("a"), instance("b", Engine="neptune"), instance("c"))
-    )
+    cloud = Cloud(DescribeDBInstances=described(instance("a"), instance("b", Engine="neptune"), instance("c")))
     found = list(read_fleet(cloud))
 
     assert [type(f).__name__ for f in found] == ["Snapshot", "UnreadInstance", "Snapshot"]
@@ -177,9 +161,7 @@ def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
     numbers = itertools.count()
     cloud = fleet(
         *(f"i{n:03d}" for n in range(30)),
-        GetMetricData=lambda p: (
-            error("InternalFailure", status=500) if next(numbers) % 2 else flat_metrics()(p)
-        ),
+        GetMetricData=lambda p: error("InternalFailure", status=500) if next(numbers) % 2 else flat_metrics()(p),
     )
     found = list(read_fleet(cloud, window_s=(NOW_S - 3 * DAY_S, NOW_S), most=64))
     unread = [f for f in found if isinstance(f, UnreadInstance)]
@@ -209,9 +191,7 @@ def test_requests_are_as_many_as_planned(count, days, age_days, watched):
     thin = lambda p: {  # noqa: E731
         "MetricDataResults": [result(q, p, 10.0, keep=slice(0, 2)) for q in p["MetricDataQueries"]]
     }
-    cloud = Cloud(
-        DescribeDBInstances=described(*(instance(n, **more) for n in names)), GetMetricData=thin
-    )
+    cloud = Cloud(DescribeDBInstances=described(*(instance(n, **more) for n in names)), GetMetricData=thin)
     window_s = (NOW_S - (age_days + days) * DAY_S, NOW_S - age_days * DAY_S)
     planned = planned_calls(
         count,

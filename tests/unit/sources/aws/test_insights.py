@@ -14,10 +14,7 @@ def item(metric, values, wait_type=None, times=TIMES):
     key = {"Metric": metric}
     if wait_type is not None:
         key["Dimensions"] = {"db.wait_event_type.name": wait_type}
-    points = [
-        {"Timestamp": t} | ({} if v is None else {"Value": v})
-        for t, v in zip(times, values, strict=True)
-    ]
+    points = [{"Timestamp": t} | ({} if v is None else {"Value": v}) for t, v in zip(times, values, strict=True)]
     return {"Key": key, "DataPoints": points}
 
 
@@ -63,15 +60,11 @@ def test_sessions_are_told_apart_by_what_they_wait_for():
     assert np.array_equal(reading.blocks[0].time_s, TIMES)
 
 
-COUNTERS = [
-    {"Metric": "db.Transactions.xact_commit.avg"},
-    {"Metric": "db.Transactions.xact_rollback.avg"},
-]
+COUNTERS = [{"Metric": "db.Transactions.xact_commit.avg"}, {"Metric": "db.Transactions.xact_rollback.avg"}]
 
 
 @pytest.mark.parametrize(
-    ("engine", "counters"),
-    [("postgres", COUNTERS), ("mysql", []), ("oracle-ee", []), ("aurora-mysql", [])],
+    ("engine", "counters"), [("postgres", COUNTERS), ("mysql", []), ("oracle-ee", []), ("aurora-mysql", [])]
 )
 def test_times_are_asked_for_as_the_start_of_their_period(engine, counters):
     """
@@ -106,9 +99,7 @@ def test_pages_are_joined():
     assert values(reading)[Metric.IO_WAITING_SESSION_COUNT] == [2.5, 5, 0]
 
 
-@pytest.mark.parametrize(
-    "items", [[], [item(LOAD, [None, None, None])], [item(LOAD, [1.0, 1.0, 1.0], "CPU")]]
-)
+@pytest.mark.parametrize("items", [[], [item(LOAD, [None, None, None])], [item(LOAD, [1.0, 1.0, 1.0], "CPU")]])
 def test_without_a_total_there_is_no_load(items):
     """An instance that slept has no value at all."""
     _, reading = read(lambda _: {"MetricList": items})
@@ -137,8 +128,7 @@ def test_input_and_output_have_a_name_in_every_engine(wait_type, expected):
 
 
 @pytest.mark.parametrize(
-    ("length_s", "period_s"),
-    [(3600, 60), (DAY_S, 60), (DAY_S + 1, 300), (7 * DAY_S, 300), (7 * DAY_S + 1, 3600)],
+    ("length_s", "period_s"), [(3600, 60), (DAY_S, 60), (DAY_S + 1, 300), (7 * DAY_S, 300), (7 * DAY_S + 1, 3600)]
 )
 def test_the_period_follows_from_the_length(length_s, period_s):
     """So that an answer has some thousand points."""

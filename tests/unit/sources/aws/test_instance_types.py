@@ -55,9 +55,7 @@ def test_answers_are_remembered_also_that_there_is_none():
         pytest.param({}, LIMITS, id="decimal megabytes, with the day of the answer"),
         pytest.param({"ebsInfo": {}}, None, id="old types have none"),
         pytest.param(
-            {"ebsInfo": {"ebsOptimizedInfo": {"baselineIops": 5}}},
-            None,
-            id="half of them would be read as zero",
+            {"ebsInfo": {"ebsOptimizedInfo": {"baselineIops": 5}}}, None, id="half of them would be read as zero"
         ),
     ],
 )
@@ -66,9 +64,7 @@ def test_facts_fill_what_rds_did_not_say_itself(changes, limits):
     facts = facts_of(account_of(offering(R5 | changes)), ["r5.2xlarge"])["r5.2xlarge"]
     found = [with_facts(given, facts) for given in (Instance(), Instance(vcpu_count=4))]
 
-    assert [
-        Instance(vcpu_count=count, memory_bytes=64 * GIB, ebs_limits=limits) for count in (8, 4)
-    ] == found
+    assert [Instance(vcpu_count=count, memory_bytes=64 * GIB, ebs_limits=limits) for count in (8, 4)] == found
 
 
 def test_types_are_asked_for_a_hundred_at_a_time():

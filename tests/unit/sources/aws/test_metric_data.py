@@ -40,14 +40,7 @@ TWO = [MetricQuery("a1", Metric.READ_OPS_PER_S), MetricQuery("b1", Metric.READ_O
 
 @pytest.mark.parametrize(
     ("age_s", "period_s"),
-    [
-        (60, 60),
-        (15 * DAY_S, 60),
-        (15 * DAY_S + 1, 300),
-        (63 * DAY_S, 300),
-        (63 * DAY_S + 1, 3600),
-        (455 * DAY_S, 3600),
-    ],
+    [(60, 60), (15 * DAY_S, 60), (15 * DAY_S + 1, 300), (63 * DAY_S, 300), (63 * DAY_S + 1, 3600), (455 * DAY_S, 3600)],
 )
 def test_the_period_follows_from_the_age_of_the_oldest_sample(age_s, period_s):
     """CloudWatch keeps minutes for 15 days, five minutes for 63, hours for 455."""
@@ -160,9 +153,7 @@ FIRST, REST, ALL = slice(0, 20), slice(20, None), slice(None)
 
 def test_pages_are_joined():
     """What the first page left open, the second completes; nothing is said of it."""
-    cloud = Cloud(
-        GetMetricData=in_turn(page(FIRST, FIRST, token="t", status="PartialData"), page(REST, REST))
-    )
+    cloud = Cloud(GetMetricData=in_turn(page(FIRST, FIRST, token="t", status="PartialData"), page(REST, REST)))
     answer = ask(account_of(cloud), TWO, GRID)
 
     assert cloud.sent[1][1]["NextToken"] == "t"
@@ -281,12 +272,7 @@ def poisoned(name, reply):
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [
-        error("InvalidParameterValue"),
-        error("RequestEntityTooLarge", status=413),
-        Reply(b'{"MetricData'),
-    ],
+    "reply", [error("InvalidParameterValue"), error("RequestEntityTooLarge", status=413), Reply(b'{"MetricData')]
 )
 def test_one_instance_that_cannot_be_read_does_not_cost_the_others(reply):
     """The call is asked again in halves until the one is alone."""

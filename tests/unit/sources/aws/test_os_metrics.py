@@ -31,19 +31,13 @@ def log(events, *, page=10_000):
             return {"events": mine[-size:], "nextBackwardToken": "b", "nextForwardToken": "f"}
         at = int(parameters.get("nextToken", "f0")[1:])
         found = mine[at : at + size]
-        return {
-            "events": found,
-            "nextForwardToken": f"f{at + len(found)}",
-            "nextBackwardToken": "b",
-        }
+        return {"events": found, "nextForwardToken": f"f{at + len(found)}", "nextBackwardToken": "b"}
 
     return script
 
 
 def watched(script, *, interval_s=1):
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(MonitoringInterval=interval_s)), GetLogEvents=script
-    )
+    cloud = Cloud(DescribeDBInstances=described(instance(MonitoringInterval=interval_s)), GetLogEvents=script)
     account = account_of(cloud)
     found = describe_one(account, "orders-primary")
     cloud.sent.clear()
@@ -88,9 +82,7 @@ def test_empty_pages_are_followed_a_few_times():
     assert ["b1", "b2"] == [p["nextToken"] for _, p in cloud.sent[1:]]
 
 
-@pytest.mark.parametrize(
-    "script", [log([]), lambda _: error("ResourceNotFoundException")], ids=["empty", "no stream"]
-)
+@pytest.mark.parametrize("script", [log([]), lambda _: error("ResourceNotFoundException")], ids=["empty", "no stream"])
 def test_a_log_without_the_window_is_a_gap(script):
     """The log group is kept 30 days by default, or was deleted."""
     _, account, found = watched(script)

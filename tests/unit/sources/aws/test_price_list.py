@@ -91,24 +91,12 @@ def test_other_partitions_have_a_list_of_their_own(region):
     ("script", "kind", "expected"),
     [
         (lambda _: error("ThrottlingException"), Throttled, "AWS throttled pricing:GetProducts"),
-        (
-            lambda _: error("AccessDeniedException", "no", 400),
-            AccessDenied,
-            "access denied to pricing:GetProducts",
-        ),
+        (lambda _: error("AccessDeniedException", "no", 400), AccessDenied, "access denied to pricing:GetProducts"),
         (lambda _: Reply(b'{"PriceList": ["{'), SourceError, "cut off or garbled"),
         (lambda _: {"PriceList": ['{"product": {"sku": "A"']}, SourceError, "cut off or garbled"),
         (lambda _: {"PriceList": ['{"product": {}}']}, SourceError, "cut off or garbled"),
-        (
-            lambda _: {"PriceList": []},
-            UsageError,
-            "AWS lists no RDS prices for 'eu-west-1'",
-        ),
-        (
-            lambda _: {"PriceList": listed(market()[:1]), "NextToken": "again"},
-            SourceError,
-            "repeat and do not end",
-        ),
+        (lambda _: {"PriceList": []}, UsageError, "AWS lists no RDS prices for 'eu-west-1'"),
+        (lambda _: {"PriceList": listed(market()[:1]), "NextToken": "again"}, SourceError, "repeat and do not end"),
     ],
 )
 def test_what_goes_wrong_is_said_in_one_sentence(script, kind, expected):

@@ -2,14 +2,7 @@ import numpy as np
 import pytest
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 
-from plimsoll.errors import (
-    AccessDenied,
-    DataError,
-    SourceError,
-    Throttled,
-    Unreachable,
-    UsageError,
-)
+from plimsoll.errors import AccessDenied, DataError, SourceError, Throttled, Unreachable, UsageError
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
@@ -69,9 +62,7 @@ def test_a_metric_that_does_not_exist_is_no_gap():
     snapshot = read(one(GetMetricData=flat_metrics(without=without)))
 
     assert Metric.BYTE_BALANCE_RATIO not in snapshot.series
-    assert ["read_bytes_per_s"] == [
-        g.metric for g in snapshot.gaps if g.metric in {m.value for m in Metric}
-    ]
+    assert ["read_bytes_per_s"] == [g.metric for g in snapshot.gaps if g.metric in {m.value for m in Metric}]
 
 
 def changed(name, change, **options):
@@ -79,9 +70,7 @@ def changed(name, change, **options):
 
     def metrics(parameters):
         found = flat_metrics(**options)(parameters)
-        for query, answer in zip(
-            parameters["MetricDataQueries"], found["MetricDataResults"], strict=True
-        ):
+        for query, answer in zip(parameters["MetricDataQueries"], found["MetricDataResults"], strict=True):
             if metric_name(query) == name:
                 answer.update(change(answer))
         return found
@@ -119,9 +108,7 @@ def test_a_serverless_instance_has_the_capacity_of_its_cluster():
     """Asked for once, whatever the number of its instances."""
     serverless = {"DBInstanceClass": "db.serverless", "Engine": "aurora-postgresql"}
     cloud = Cloud(
-        DescribeDBInstances=described(
-            *(instance(n, DBClusterIdentifier="shop", **serverless) for n in FLEET)
-        ),
+        DescribeDBInstances=described(*(instance(n, DBClusterIdentifier="shop", **serverless) for n in FLEET)),
         DescribeDBClusters=lambda _: {
             "DBClusters": [
                 {
@@ -146,9 +133,7 @@ def test_events_and_what_goes_on_now_are_on_the_timeline():
 
     assert read(cloud).annotations == (
         Annotation(time_s=NOW_S - 33 * 3600, text="Backing up DB instance", kind=EventKind.BACKUP),
-        Annotation(
-            time_s=NOW_S - 1, text="storage is being optimised", kind=EventKind.OPTIMISATION
-        ),
+        Annotation(time_s=NOW_S - 1, text="storage is being optimised", kind=EventKind.OPTIMISATION),
     )
 
 
@@ -189,9 +174,7 @@ def test_seconds_of_the_busiest_stretch_are_kept_beside_the_minutes():
 
 def test_seconds_of_the_whole_window_take_the_place_of_the_minutes():
     """As in an export."""
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds()
-    )
+    cloud = Cloud(DescribeDBInstances=described(instance(MonitoringInterval=1)), GetLogEvents=by_seconds())
     snapshot = read(cloud, window_s=(NOW_S - 300, NOW_S))
 
     assert snapshot.series[Metric.READ_OPS_PER_S].step_s == 1
@@ -201,10 +184,7 @@ def test_seconds_of_the_whole_window_take_the_place_of_the_minutes():
 @pytest.mark.parametrize(("interval_s", "fine_s"), [(60, 3600), (1, 0)])
 def test_seconds_are_read_only_where_they_are_finer_and_wanted(interval_s, fine_s):
     """The newest document is enough to count volumes."""
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(MonitoringInterval=interval_s)),
-        GetLogEvents=by_seconds(),
-    )
+    cloud = Cloud(DescribeDBInstances=described(instance(MonitoringInterval=interval_s)), GetLogEvents=by_seconds())
     snapshot = read(cloud, fine_s=fine_s)
 
     assert cloud.counts["GetLogEvents"] == 1
@@ -238,9 +218,7 @@ OPTIONAL = [
     ("GetLogEvents", "logs:GetLogEvents", "Enhanced Monitoring"),
     ("GetResourceMetrics", "pi:GetResourceMetrics", "Performance Insights"),
 ]
-EVERYTHING = instance(
-    MonitoringInterval=1, PerformanceInsightsEnabled="true", DBClusterIdentifier="c"
-)
+EVERYTHING = instance(MonitoringInterval=1, PerformanceInsightsEnabled="true", DBClusterIdentifier="c")
 
 
 @pytest.mark.parametrize(("operation", "action", "name"), OPTIONAL)
@@ -253,8 +231,7 @@ def test_what_is_optional_leaves_a_gap_and_the_rest_is_read(operation, action, n
     """The gap names the action and what is not known without it."""
     db_class = "db.serverless" if operation == "DescribeDBClusters" else "db.r5.2xlarge"
     cloud = Cloud(
-        DescribeDBInstances=described(EVERYTHING | {"DBInstanceClass": db_class}),
-        **{operation: lambda _: reply},
+        DescribeDBInstances=described(EVERYTHING | {"DBInstanceClass": db_class}), **{operation: lambda _: reply}
     )
     snapshot = read(cloud)
     found = gap(snapshot, name)
@@ -270,9 +247,7 @@ def test_an_optional_service_that_cannot_be_reached_leaves_a_gap():
     away = ConnectTimeoutError(endpoint_url="https://pi.eu-central-1.amazonaws.com/")
     cloud = Cloud(DescribeDBInstances=described(EVERYTHING), GetResourceMetrics=lambda _: away)
 
-    assert "pi.eu-central-1.amazonaws.com did not answer" in (
-        gap(read(cloud), "Performance Insights").reason
-    )
+    assert "pi.eu-central-1.amazonaws.com did not answer" in (gap(read(cloud), "Performance Insights").reason)
 
 
 @pytest.mark.parametrize(
@@ -297,9 +272,7 @@ def test_what_is_needed_is_an_error(reply, kind, words):
 def test_an_instance_without_any_sample_says_what_it_does():
     """Most often it was stopped."""
     empty = flat_metrics(without=tuple(METRICS[m].cloudwatch for m in WANTED))
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(DBInstanceStatus="stopped")), GetMetricData=empty
-    )
+    cloud = Cloud(DescribeDBInstances=described(instance(DBInstanceStatus="stopped")), GetMetricData=empty)
     with pytest.raises(DataError, match=r"no sample of 'orders-primary'.* status is 'stopped'"):
         read(cloud)
 
@@ -313,8 +286,7 @@ def test_metrics_that_came_are_kept_where_others_failed():
             return error("InternalFailure", status=500)
         return {
             "MetricDataResults": [
-                result(q, parameters, 10.0, keep=slice(0, 10))
-                for q in parameters["MetricDataQueries"]
+                result(q, parameters, 10.0, keep=slice(0, 10)) for q in parameters["MetricDataQueries"]
             ]
         }
 
@@ -334,11 +306,7 @@ def test_an_instance_of_another_service_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("window_s", "words"),
-    [
-        ((NOW_S + 60, NOW_S + 120), "future"),
-        ((NOW_S - 500 * DAY_S, NOW_S), "455 days"),
-    ],
+    ("window_s", "words"), [((NOW_S + 60, NOW_S + 120), "future"), ((NOW_S - 500 * DAY_S, NOW_S), "455 days")]
 )
 def test_a_window_that_cannot_be_read_is_refused_without_a_request(window_s, words):
     """Of one instance and of many."""

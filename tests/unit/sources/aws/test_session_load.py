@@ -10,16 +10,7 @@ from plimsoll.model.snapshot import Gap
 from plimsoll.sources.aws import session_load
 from plimsoll.sources.aws.described import describe_one
 from plimsoll.sources.aws.read import planned_calls, read_instance
-from unit.sources.aws.cloud import (
-    HOUR_S,
-    NOW_S,
-    WINDOW_S,
-    Cloud,
-    account_of,
-    described,
-    error,
-    instance,
-)
+from unit.sources.aws.cloud import HOUR_S, NOW_S, WINDOW_S, Cloud, account_of, described, error, instance
 
 DURING, OUTSIDE = (NOW_S - HOUR_S, NOW_S - 1800), (NOW_S - 1800, NOW_S)
 CHOSEN = (StretchKind.CEILING, DURING, OUTSIDE)
@@ -51,9 +42,7 @@ def keys(text: str = "SELECT 1"):
 
 
 def account_with(script, **fields):
-    cloud = Cloud(
-        DescribeDBInstances=described(instance(**ON | fields)), DescribeDimensionKeys=script
-    )
+    cloud = Cloud(DescribeDBInstances=described(instance(**ON | fields)), DescribeDimensionKeys=script)
     return cloud, account_of(cloud)
 
 
@@ -182,11 +171,7 @@ def test_any_answer_gives_a_load(dimensions, numbers, text):
 
     def script(_asked):
         keys = [
-            {
-                "Dimensions": d | {"db.sql_tokenized.statement": text},
-                "Total": n,
-                "Partitions": numbers,
-            }
+            {"Dimensions": d | {"db.sql_tokenized.statement": text}, "Total": n, "Partitions": numbers}
             for d, n in zip(dimensions, numbers, strict=False)
         ]
         return {"Keys": keys, "PartitionKeys": [{"Dimensions": d} for d in dimensions]}

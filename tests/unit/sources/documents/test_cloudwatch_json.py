@@ -14,21 +14,14 @@ CONNECTIONS = "DatabaseConnections"
 
 def saved(folder: Path, **files: object) -> Path:
     return corpus.write(
-        folder / "export",
-        {f"{name}.json": json.dumps(document).encode() for name, document in files.items()},
+        folder / "export", {f"{name}.json": json.dumps(document).encode() for name, document in files.items()}
     )
 
 
 def result(query_id="m1", label="ReadIOPS", *, count=20, status="Complete", start=0, **fields):
     times = corpus.isos(corpus.START_S + 60 * (start + corpus.np.arange(count)))
     values = [float(start + n) for n in range(count)]
-    return {
-        "Id": query_id,
-        "Label": label,
-        "Timestamps": times,
-        "Values": values,
-        "StatusCode": status,
-    } | fields
+    return {"Id": query_id, "Label": label, "Timestamps": times, "Values": values, "StatusCode": status} | fields
 
 
 def answer(*results, **fields):
@@ -117,10 +110,7 @@ NO_MEAN = "the export has only the statistic {}, which does not show the mean"
             id="where two requests disagree about an Id, the answer is not guessed",
         ),
         ([answer(result("m_readiops", ""), result("cpu_utilization", "CPU!"))], {READS, CPU}, []),
-        (
-            [answer(result(), NextToken="abc")],
-            *({READS}, ["the answer has a NextToken, so it is not the last page"]),
-        ),
+        ([answer(result(), NextToken="abc")], *({READS}, ["the answer has a NextToken, so it is not the last page"])),
         (
             [answer(result(status="InternalError"), Messages=[REMARK])],
             {READS},
@@ -152,9 +142,7 @@ def test_what_is_not_taken_is_a_gap(tmp_path, documents, metrics, reasons):
 def test_pages_make_one_series(tmp_path):
     """PartialData on a page is mended by the last page of the same query."""
     folder = saved(
-        tmp_path,
-        page1=answer(result(count=10, status="PartialData", start=10)),
-        page2=answer(result(count=10)),
+        tmp_path, page1=answer(result(count=10, status="PartialData", start=10)), page2=answer(result(count=10))
     )
     snapshot = read_export(folder)
 
@@ -237,9 +225,7 @@ def test_the_unit_of_a_request_is_honoured(tmp_path):
 @pytest.mark.parametrize("statistic", ["Maximum", "Minimum"])
 def test_the_largest_second_says_nothing_of_a_rate(tmp_path, of, statistic):
     """A burst of a second makes a Maximum of three times the ceiling in a minute that was far from it."""
-    with pytest.raises(
-        DataError, match=f"the export has only the statistic {statistic}, which does"
-    ):
+    with pytest.raises(DataError, match=f"the export has only the statistic {statistic}, which does"):
         read_export(with_statistics(tmp_path, of=of, **{statistic: 9}))
 
 
@@ -261,10 +247,7 @@ def test_statistics_from_several_calls_are_one_series(tmp_path):
     rest = corpus.Made(day.time_s[50:], {n: v[50:] for n, v in day.values.items()})
     folder = corpus.write(
         tmp_path / "e",
-        {
-            "b.json": corpus.metric_statistics(half, "ReadIOPS"),
-            "a.json": corpus.metric_statistics(rest, "ReadIOPS"),
-        },
+        {"b.json": corpus.metric_statistics(half, "ReadIOPS"), "a.json": corpus.metric_statistics(rest, "ReadIOPS")},
     )
     series = read_export(folder).series[Metric.READ_OPS_PER_S]
 

@@ -41,10 +41,7 @@ def test_instances_of_a_fixture():
         launched_s=1559390400,
     )
     assert gp3.storage == Storage(
-        kind="gp3",
-        size_gib=400,
-        provisioned_ops_per_s=12000,
-        provisioned_bytes_per_s=mib_per_s(500),
+        kind="gp3", size_gib=400, provisioned_ops_per_s=12000, provisioned_bytes_per_s=mib_per_s(500)
     )
     assert (gp3.region, gp3.launched_s, gp3.multi_az) == ("us-gov-west-1", 1559390400, False)
     assert aurora.storage == Storage(kind="aurora-iopt1")
@@ -114,9 +111,7 @@ def test_a_field_says_what_it_says_and_costs_itself_alone(fields, expected):
     """What is odd is unknown, and the class is still known."""
     found = described(DBInstanceClass="db.r5.large", **fields)
 
-    assert {"db_class": "db.r5.large"} | expected == {
-        name: getattr(found, name) for name in ("db_class", *expected)
-    }
+    assert {"db_class": "db.r5.large"} | expected == {name: getattr(found, name) for name in ("db_class", *expected)}
 
 
 def test_an_instance_without_a_name_is_refused():
@@ -179,8 +174,7 @@ def test_a_file_without_an_instance_is_named(tmp_path):
 
 def test_an_instance_file_wins_over_the_folder(tmp_path):
     folder = corpus.write(
-        tmp_path / "e",
-        {"m.json": corpus.metric_data(corpus.made(3)), "i.json": corpus.described("a1")},
+        tmp_path / "e", {"m.json": corpus.metric_data(corpus.made(3)), "i.json": corpus.described("a1")}
     )
     other = corpus.write(tmp_path / "o", {"i.json": corpus.described("a1", StorageType="gp3")})
 
@@ -200,10 +194,7 @@ def test_changes_that_were_ordered_are_short_phrases():
         "EngineVersion": "15.4",
         "DedicatedLogVolume": True,
         "AdditionalStorageVolumes": [{"VolumeName": "rdsdbdata2", "AllocatedStorage": 500}],
-        "ProcessorFeatures": [
-            {"Name": "coreCount", "Value": "4"},
-            {"Name": "threadsPerCore", "Value": "2"},
-        ],
+        "ProcessorFeatures": [{"Name": "coreCount", "Value": "4"}, {"Name": "threadsPerCore", "Value": "2"}],
     }
 
     assert described(PendingModifiedValues=pending).pending == (
@@ -235,16 +226,8 @@ def test_a_member_of_a_multi_az_cluster_is_multi_az():
     aurora = described(Engine="aurora-postgresql", **member)
     alone = described(Engine="postgres", MultiAZ=True)
 
-    assert (True, "c1", Deployment.MULTI_AZ_CLUSTER) == (
-        mine.multi_az,
-        mine.cluster,
-        mine.deployment,
-    )
-    assert (False, UNSET, Deployment.SINGLE_AZ) == (
-        aurora.multi_az,
-        aurora.cluster,
-        aurora.deployment,
-    )
+    assert (True, "c1", Deployment.MULTI_AZ_CLUSTER) == (mine.multi_az, mine.cluster, mine.deployment)
+    assert (False, UNSET, Deployment.SINGLE_AZ) == (aurora.multi_az, aurora.cluster, aurora.deployment)
     assert Deployment.MULTI_AZ is alone.deployment
 
 
@@ -274,9 +257,7 @@ def test_additional_storage_is_read_with_its_own_rates():
         ],
     )
 
-    assert instance.storage.additional == (
-        Storage(kind="io2", size_gib=400, provisioned_ops_per_s=20000),
-    )
+    assert instance.storage.additional == (Storage(kind="io2", size_gib=400, provisioned_ops_per_s=20000),)
     assert instance.storage.provisioned_ops_per_s == 12000
     assert instance.storage.total_gib == 1400
 

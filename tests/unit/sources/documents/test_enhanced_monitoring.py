@@ -111,17 +111,11 @@ def test_an_additional_volume_counts_for_the_load_but_not_as_a_stripe(tmp_path):
         ("lines.jsonl", lambda docs: "\n".join(json.dumps(d) for d in docs)),
         ("array.json", json.dumps),
         ("one-after-another.json", lambda docs: "\n".join(json.dumps(d, indent=2) for d in docs)),
-        (
-            "events.json",
-            lambda docs: json.dumps({"events": [{"message": json.dumps(d)} for d in docs]}),
-        ),
+        ("events.json", lambda docs: json.dumps({"events": [{"message": json.dumps(d)} for d in docs]})),
         (
             "subscription.json",
             lambda docs: json.dumps(
-                {
-                    "logGroup": "RDSOSMetrics",
-                    "logEvents": [{"message": json.dumps(d)} for d in docs],
-                }
+                {"logGroup": "RDSOSMetrics", "logEvents": [{"message": json.dumps(d)} for d in docs]}
             ),
         ),
     ],

@@ -2,9 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-)
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from fuzz import corpus
 from plimsoll.errors import DataError, UsageError
@@ -51,9 +49,7 @@ def test_opentelemetrys_own_bytes_are_read(tmp_path):
     scope = resource.scope_metrics.add()
     scope.scope.name = "stream"
     for minute in range(3):
-        metric = scope.metrics.add(
-            name="amazonaws.com/AWS/RDS/EBSByteBalance%", unit="%", description="d"
-        )
+        metric = scope.metrics.add(name="amazonaws.com/AWS/RDS/EBSByteBalance%", unit="%", description="d")
         point = metric.summary.data_points.add(count=4, sum=40.0 * (minute + 1), flags=1)
         point.start_time_unix_nano = (corpus.START_S + 60 * minute) * 10**9
         point.time_unix_nano = point.start_time_unix_nano + 60 * 10**9
@@ -108,8 +104,7 @@ LINES = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",))).splitlines()
 
 
 @pytest.mark.parametrize(
-    ("data", "count"),
-    [(b"[" + b",\n".join(LINES) + b"]", 5), (LINES[0], 1), (b"".join(LINES), 5)],
+    ("data", "count"), [(b"[" + b",\n".join(LINES) + b"]", 5), (LINES[0], 1), (b"".join(LINES), 5)]
 )
 def test_an_array_of_records_and_a_single_record(tmp_path, data, count):
     assert read(tmp_path, data).series[Metric.READ_OPS_PER_S].time_s.size == count
@@ -128,9 +123,7 @@ def test_many_small_files_are_one_stream(tmp_path):
     day = corpus.made(12, names=("ReadIOPS", "WriteIOPS"))
     folder = tmp_path / "2021" / "03" / "08"
     for at in range(12):
-        one = corpus.Made(
-            day.time_s[at : at + 1], {n: v[at : at + 1] for n, v in day.values.items()}
-        )
+        one = corpus.Made(day.time_s[at : at + 1], {n: v[at : at + 1] for n, v in day.values.items()})
         corpus.write(folder, {f"all-{at}.gz": gzip.compress(corpus.stream_lines(one))})
     snapshot = read_export(tmp_path)
 

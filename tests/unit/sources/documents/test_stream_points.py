@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from plimsoll import wire
-from plimsoll.sources.documents.stream_points import (
-    StreamPoints,
-    add_file,
-    add_messages,
-    add_packed,
-    add_records,
-)
+from plimsoll.sources.documents.stream_points import StreamPoints, add_file, add_messages, add_packed, add_records
 
 Row = tuple[object, ...]
 
@@ -28,13 +22,9 @@ NUMBERS = st.one_of(
     st.sampled_from([0.0, -0.0, 5e-324, 1.7976931348623157e308, 10**25, 1e22, 9007199254740993]),
 )
 TIMES = st.one_of(
-    st.integers(1_700_000_000_000, 1_800_000_000_000),
-    st.integers(0, 10**19),
-    st.floats(0, 2e12, allow_nan=False),
+    st.integers(1_700_000_000_000, 1_800_000_000_000), st.integers(0, 10**19), st.floats(0, 2e12, allow_nan=False)
 )
-VALUES = st.fixed_dictionaries(
-    {}, optional={n: NUMBERS | st.none() for n in ("max", "min", "sum", "count", "p99")}
-)
+VALUES = st.fixed_dictionaries({}, optional={n: NUMBERS | st.none() for n in ("max", "min", "sum", "count", "p99")})
 DIMENSIONS = st.one_of(
     st.fixed_dictionaries({"DBInstanceIdentifier": TEXTS}),
     st.dictionaries(st.sampled_from(["DBInstanceIdentifier", "VolumeName", "timestamp"]), TEXTS),
@@ -59,9 +49,7 @@ USUAL = st.fixed_dictionaries(
         "metric_name": st.sampled_from(["ReadIOPS", "ReadLatency"]),
         "dimensions": st.fixed_dictionaries({"DBInstanceIdentifier": st.just("orders")}),
         "timestamp": st.integers(1_700_000_000_000, 1_700_000_600_000),
-        "value": st.fixed_dictionaries(
-            {n: st.floats(0, 1e9) for n in ("max", "min", "sum", "count")}
-        ),
+        "value": st.fixed_dictionaries({n: st.floats(0, 1e9) for n in ("max", "min", "sum", "count")}),
         "unit": st.sampled_from(["Count/Second", "Seconds"]),
     }
 )
@@ -108,9 +96,7 @@ def json_files(draw: st.DrawFn) -> bytes:
         if draw(st.booleans()):
             members = draw(st.permutations(members))
         text = json.dumps(dict(members), separators=draw(SPACED), ensure_ascii=draw(st.booleans()))
-        lines.append(
-            text.encode(errors="replace") + draw(st.sampled_from([b"\n", b"\r\n", b" \n"]))
-        )
+        lines.append(text.encode(errors="replace") + draw(st.sampled_from([b"\n", b"\r\n", b" \n"])))
     return b"".join(lines)
 
 
@@ -125,10 +111,7 @@ def damaged(draw: st.DrawFn, files: st.SearchStrategy[bytes]) -> bytes:
             case "flip" if data:
                 data[at] = draw(BYTES)
             case "insert":
-                data[at:at] = draw(
-                    st.lists(BYTES, max_size=4).map(bytes)
-                    | st.sampled_from([b'"', b"{", b"}", b","])
-                )
+                data[at:at] = draw(st.lists(BYTES, max_size=4).map(bytes) | st.sampled_from([b'"', b"{", b"}", b","]))
             case "delete":
                 del data[at : at + draw(st.integers(1, 8))]
     return b"{" + bytes(data[1:])

@@ -7,13 +7,7 @@ import pytest
 from plimsoll.errors import DataError
 from plimsoll.sources.explain.allowed import kind_of, parameter_count, reads_tables, refusal
 from plimsoll.sources.explain.record import parameters_for
-from plimsoll.sources.explain.statements import (
-    StatementToRun,
-    parameters_in,
-    split,
-    statements_in,
-    without_comments,
-)
+from plimsoll.sources.explain.statements import StatementToRun, parameters_in, split, statements_in, without_comments
 
 
 @pytest.mark.parametrize(
@@ -89,10 +83,7 @@ def test_with_leave_changes_run_and_what_lasts_does_not():
         ("select * from shop.pg_stat_statements(true)", False),
         ("select * from rows from (pg_stat_get_activity(null)) r", False),
         ("select * from pg_class c cross join lateral (select 1) s", False),
-        (
-            "with s (pid) as (select pid from pg_stat_activity), t as materialized (select * from s) table t",
-            False,
-        ),
+        ("with s (pid) as (select pid from pg_stat_activity), t as materialized (select * from s) table t", False),
         ("select * from unnest($1), generate_series(1, $2)", False),
         ("select 'from orders'", False),
         ("delete from orders", False),

@@ -203,8 +203,7 @@ def test_kinds_are_named_as_in_the_text(more: dict, label: str):
 
 
 @pytest.mark.parametrize(
-    "document",
-    [[], {}, {"Plan": 1}, {"Plan": {}}, {"Plan": {"Node Type": "Limit", "Actual Rows": "many"}}, 7],
+    "document", [[], {}, {"Plan": 1}, {"Plan": {}}, {"Plan": {"Node Type": "Limit", "Actual Rows": "many"}}, 7]
 )
 def test_what_is_no_plan_is_refused(document):
     """With the name of the place, and no traceback."""
@@ -274,8 +273,7 @@ def test_no_literal_of_a_log_is_kept(form: str):
 
 
 @pytest.mark.parametrize(
-    "expected",
-    ["EXPLAIN (ANALYZE, BUFFERS) select 1", "explain analyze verbose select 1", "select 1"],
+    "expected", ["EXPLAIN (ANALYZE, BUFFERS) select 1", "explain analyze verbose select 1", "select 1"]
 )
 def test_an_explained_statement_is_the_statement(expected: str):
     """Somebody's EXPLAIN in the log is laid beside other executions of what it explains."""
@@ -288,8 +286,7 @@ def test_an_explained_statement_is_the_statement(expected: str):
 def test_the_moment_is_that_of_the_line():
     """In UTC without a zone, and otherwise by it."""
     zoned, plain = (
-        captures_in_log(logged(f"2026-11-20 17:19:46.500{zone} ", "text"))[0][0].time_s
-        for zone in (" +01", " UTC")
+        captures_in_log(logged(f"2026-11-20 17:19:46.500{zone} ", "text"))[0][0].time_s for zone in (" +01", " UTC")
     )
 
     assert pytest.approx(1_795_191_586.5) == zoned
@@ -308,9 +305,7 @@ def csv_log() -> str:
 def json_log() -> str:
     """One object a line, as jsonlog writes and as collectors do."""
     message = "duration: 34.700 ms  plan:\n" + json.dumps({"Query Text": "select 1", **DOCUMENT})
-    lines = [
-        {"timestamp": "2026-11-20 16:19:46.740 UTC", "message": text} for text in ("x", message)
-    ]
+    lines = [{"timestamp": "2026-11-20 16:19:46.740 UTC", "message": text} for text in ("x", message)]
     return "\n".join([*map(json.dumps, lines), "{broken"])
 
 
@@ -344,9 +339,7 @@ def test_a_plan_that_is_cut_off_is_counted():
 
 def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
     """A recording, EXPLAIN's JSON, what psql shows, and a log."""
-    framed = "\n".join(
-        ["   QUERY PLAN", "-" * 20, *(f" {line}" for line in TEXT.splitlines()), "(30 rows)"]
-    )
+    framed = "\n".join(["   QUERY PLAN", "-" * 20, *(f" {line}" for line in TEXT.splitlines()), "(30 rows)"])
     recording = CaptureFile(captures=(of_json(),))
     contents = {
         "a.json": render_captures(recording),

@@ -16,9 +16,7 @@ READ = (
     Metric.WRITE_BYTES_PER_S,
     Metric.READ_LATENCY_S,
 )
-RAW = np.array(
-    [[1000.0 + 10 * n, 3830.0, 52.4e6 + 1e5 * n, 0.0, 0.00095 + 1e-5 * n] for n in range(COUNT)]
-)
+RAW = np.array([[1000.0 + 10 * n, 3830.0, 52.4e6 + 1e5 * n, 0.0, 0.00095 + 1e-5 * n] for n in range(COUNT)])
 YACE = tuple(f"aws_rds_{n}_average" for n in ("read_iops", "write_iops", "read_throughput"))
 YACE = (*YACE, "aws_rds_write_throughput_average", "aws_rds_read_latency_average")
 
@@ -56,8 +54,7 @@ SHAPES = {
     ),
     "for Excel": "\ufeffsep=,\r\n" + written(NAMES, raw()),
     "panel titles": written(
-        ("Read IOPS", "Write IOPS", "Read Throughput", "Write Throughput", "Read Latency"),
-        [drawn(row) for row in RAW],
+        ("Read IOPS", "Write IOPS", "Read Throughput", "Write Throughput", "Read Latency"), [drawn(row) for row in RAW]
     ),
 }
 

@@ -116,8 +116,7 @@ def test_a_label_that_people_wrote_is_no_identifier(tmp_path):
     """`primary ReadIOPS` with one description is about the described instance."""
     day = corpus.made(20)
     folder = corpus.write(
-        tmp_path / "e",
-        {"m.json": corpus.metric_data(day, label="primary {name}"), "i.json": corpus.described()},
+        tmp_path / "e", {"m.json": corpus.metric_data(day, label="primary {name}"), "i.json": corpus.described()}
     )
     snapshot = read_export(folder)
 
@@ -129,8 +128,7 @@ def test_a_label_that_people_wrote_is_no_identifier(tmp_path):
 def test_a_stated_identifier_is_not_overruled(tmp_path):
     """Samples that state another instance than the described one are not put together with it."""
     folder = corpus.write(
-        tmp_path / "e",
-        {"m.jsonl": corpus.stream_lines(corpus.made(3)), "i.json": corpus.described("claims")},
+        tmp_path / "e", {"m.jsonl": corpus.stream_lines(corpus.made(3)), "i.json": corpus.described("claims")}
     )
     snapshot = read_export(folder)
 
@@ -142,9 +140,7 @@ def test_a_stated_identifier_is_not_overruled(tmp_path):
 def cloudwatch_and_enhanced(folder, *, minutes, documents):
     names = ("ReadIOPS", "ReadLatency")
     day = corpus.made(minutes, names=names)
-    return corpus.write(
-        folder, {"m.json": corpus.metric_data(day), "e.jsonl": corpus.enhanced_lines(documents, 10)}
-    )
+    return corpus.write(folder, {"m.json": corpus.metric_data(day), "e.jsonl": corpus.enhanced_lines(documents, 10)})
 
 
 def test_enhanced_monitoring_of_the_whole_window_is_preferred(tmp_path):
@@ -183,10 +179,7 @@ def test_enhanced_monitoring_of_the_whole_window_leaves_nothing_beside(tmp_path)
 def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):
     """At the same step there is nothing more to see."""
     day = corpus.made(60, names=("ReadIOPS",))
-    folder = corpus.write(
-        tmp_path / "e",
-        {"m.json": corpus.metric_data(day), "e.jsonl": corpus.enhanced_lines(20, 60)},
-    )
+    folder = corpus.write(tmp_path / "e", {"m.json": corpus.metric_data(day), "e.jsonl": corpus.enhanced_lines(20, 60)})
     snapshot = read_export(folder)
 
     assert {} == snapshot.fine
@@ -194,9 +187,7 @@ def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):
 
 
 def test_two_exports_years_apart_are_not_one_window(tmp_path):
-    text = "time,ReadIOPS\n946684801,1\n4102444799,1\n" + "".join(
-        f"{1615198440 + n},1\n" for n in range(9)
-    )
+    text = "time,ReadIOPS\n946684801,1\n4102444799,1\n" + "".join(f"{1615198440 + n},1\n" for n in range(9))
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(DataError, match="too far apart"):
         read_export(tmp_path / "t.csv")
@@ -281,9 +272,7 @@ def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
     for name in ("billing", "orders"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "snapshot.json").write_bytes(encode_snapshot(taken))
-    with pytest.raises(
-        DataError, match="contains 2 recorded snapshots, and one is needed"
-    ) as caught:
+    with pytest.raises(DataError, match="contains 2 recorded snapshots, and one is needed") as caught:
         read_export(tmp_path)
 
     assert '--identifier "*"' in caught.value.hint
@@ -292,10 +281,7 @@ def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
 @pytest.mark.parametrize(
     ("form", "text"),
     [
-        (
-            "text",
-            "METRICDATARESULTS\tm1\tReadIOPS\tComplete\nTIMESTAMPS\t2026-11-20T10:00:00+00:00\n",
-        ),
+        ("text", "METRICDATARESULTS\tm1\tReadIOPS\tComplete\nTIMESTAMPS\t2026-11-20T10:00:00+00:00\n"),
         ("text", "ReadIOPS\nDATAPOINTS\t12.0\t2026-11-20T10:00:00Z\tCount/Second\n"),
         ("table", "------------------\n|  GetMetricData  |\n+----------------+\n"),
         ("yaml", "MetricDataResults:\n- Id: m1\n"),
@@ -308,7 +294,5 @@ def test_what_the_aws_command_line_prints_for_people_is_told_by_its_option(form,
     with pytest.raises(DataError) as caught:
         read_export(file)
 
-    assert f"'answer.txt' was printed by the AWS command line with --output {form}" == (
-        caught.value.message
-    )
+    assert f"'answer.txt' was printed by the AWS command line with --output {form}" == (caught.value.message)
     assert "--output json" in caught.value.hint

@@ -131,9 +131,7 @@ def test_the_consoles_download():
 
 READ_BYTES, WRITE_BYTES = Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S
 READS, WRITES = Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S
-STATISTICS = "".join(
-    f"{time_s},ReadIOPS,Maximum,9\n{time_s},ReadIOPS,avg,5\n" for time_s in range(T, T + 180, 60)
-)
+STATISTICS = "".join(f"{time_s},ReadIOPS,Maximum,9\n{time_s},ReadIOPS,avg,5\n" for time_s in range(T, T + 180, 60))
 
 
 @pytest.mark.parametrize(
@@ -152,10 +150,7 @@ STATISTICS = "".join(
             id="units in heads; with semicolons a comma is a decimal comma",
         ),
         ("time,metric,stat,value\n" + STATISTICS, {READS: [5.0, 5.0, 5.0]}, []),
-        (
-            f"time,db_instance_identifier,ReadIOPS\n{T},a1,5\n{T},b1,7\n{T + 60},b1,8\n",
-            *({READS: [7.0, 8.0]}, []),
-        ),
+        (f"time,db_instance_identifier,ReadIOPS\n{T},a1,5\n{T},b1,7\n{T + 60},b1,8\n", *({READS: [7.0, 8.0]}, [])),
         pytest.param(
             f"time,cpu_ratio,read_bytes_per_s\n{T},0.5,7\n",
             *({CPU: [0.5], READ_BYTES: [7.0]}, []),

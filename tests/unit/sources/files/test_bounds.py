@@ -91,9 +91,7 @@ def test_tables_are_refused_before_they_are_read(monkeypatch, tmp_path):
     with pytest.raises(DataError, match=r"'f\.csv' contains 31 rows, and 20 are the most"):
         read_export(tmp_path / "f.csv")
     with pytest.raises(DataError, match="contains 30 rows, and 20 are the most"):
-        decode_parquet(
-            corpus.parquet(corpus.made(30)), Reading(), where="'f.parquet'", path=tmp_path / "f"
-        )
+        decode_parquet(corpus.parquet(corpus.made(30)), Reading(), where="'f.parquet'", path=tmp_path / "f")
     monkeypatch.setattr(bounds, "MOST_ROWS", 10_000)
     monkeypatch.setattr(bounds, "MOST_CELLS", 100)
     with pytest.raises(DataError, match="cells, and 100 are the most"):

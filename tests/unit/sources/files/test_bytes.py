@@ -70,9 +70,7 @@ class CountingMember:
         return getattr(self._member, name)
 
 
-@pytest.mark.attack(
-    "A gzip file of 4 MB has 200,000 members", "each byte is copied a few times, not 200,000 times"
-)
+@pytest.mark.attack("A gzip file of 4 MB has 200,000 members", "each byte is copied a few times, not 200,000 times")
 @pytest.mark.parametrize(
     "parts",
     [[b"["] * 20_000, [b"[" * 5_000] * 2_000, [b"["] * 5_000 + [os.urandom(MIB)] * 3, [b""] * 9],

@@ -39,9 +39,7 @@ def test_a_link_out_of_the_folder_is_named_and_not_followed(tmp_path, link):
     ]
 
 
-@pytest.mark.parametrize(
-    "read", [lambda f: one.read(f).gaps, lambda f: next(many.read_all(f)).gaps]
-)
+@pytest.mark.parametrize("read", [lambda f: one.read(f).gaps, lambda f: next(many.read_all(f)).gaps])
 def test_the_report_names_the_link(tmp_path, read):
     """Of one instance and of many."""
     folder = folder_in(tmp_path)

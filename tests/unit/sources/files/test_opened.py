@@ -50,9 +50,7 @@ READ: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.attack(
-    "A pipe that is named as a target has no end", "one sentence, status 2, in bounded memory"
-)
+@pytest.mark.attack("A pipe that is named as a target has no end", "one sentence, status 2, in bounded memory")
 @pytest.mark.parametrize("what", READ)
 def test_a_pipe_without_end_is_refused_and_not_held(monkeypatch, tmp_path, what):
     """Nothing of it is held beyond 16 MiB before its end has come."""
@@ -70,8 +68,7 @@ def test_a_pipe_without_end_is_refused_and_not_held(monkeypatch, tmp_path, what)
 
 
 @pytest.mark.attack(
-    "A named pipe into which nobody writes is named as a target",
-    "one sentence, status 2, after 30 seconds",
+    "A named pipe into which nobody writes is named as a target", "one sentence, status 2, after 30 seconds"
 )
 @pytest.mark.parametrize("read", [load, read_pooler_config])
 def test_a_pipe_without_a_writer_is_refused(monkeypatch, tmp_path, read):

@@ -75,20 +75,13 @@ def test_a_partition_line_of_before_2008_is_passed_over():
     [
         (parse_diskstats, DISKSTATS + "259 0 nvme1n1 1 2 3", "line 4 of /proc/diskstats"),
         (parse_diskstats, DISKSTATS + "8 0 a 1 2 3 4 5 6 7 eight 9 10 11", "line 4 of /proc/disk"),
-        (
-            parse_diskstats,
-            DISKSTATS + "8 0 a 1 2 3 -4 5 6 7 8 9 10 11",
-            "line 4 of /proc/diskstats",
-        ),
+        (parse_diskstats, DISKSTATS + "8 0 a 1 2 3 -4 5 6 7 8 9 10 11", "line 4 of /proc/diskstats"),
         # A /proc/stat without its first line is no Linux.
         (parse_stat, "intr 1 2 3\n", "/proc/stat"),
         # Free memory alone does not say what can be freed.
         (parse_meminfo, "MemTotal: 8 kB\nMemFree: 4 kB\n", "MemAvailable"),
         # Nothing but digits and one point is a load.
-        *(
-            (parse_loadavg, text, "/proc/loadavg")
-            for text in ("", "nan 1 2", "-1 0 0", "1.2.3", "²")
-        ),
+        *((parse_loadavg, text, "/proc/loadavg") for text in ("", "nan 1 2", "-1 0 0", "1.2.3", "²")),
     ],
 )
 def test_what_the_kernel_never_writes_is_an_error_that_says_where(parse, text: str, says: str):
@@ -136,12 +129,8 @@ def test_a_mount_point_with_a_space_keeps_it():
     assert {"/": "/dev/vda", "/srv/my data": "/dev/nvme1n1p1"} == parse_mountinfo(text)
 
 
-@pytest.mark.parametrize(
-    "parse", [parse_diskstats, parse_stat, parse_meminfo, parse_loadavg, parse_net_dev]
-)
-@given(
-    st.text(alphabet=st.sampled_from("cpu: \n0123456789-.kBeMmTotalAvailable½²\t"), max_size=200)
-)
+@pytest.mark.parametrize("parse", [parse_diskstats, parse_stat, parse_meminfo, parse_loadavg, parse_net_dev])
+@given(st.text(alphabet=st.sampled_from("cpu: \n0123456789-.kBeMmTotalAvailable½²\t"), max_size=200))
 def test_no_text_breaks_a_parser(parse, text: str):
     """Any text gives counters or a DataError, never another exception."""
     with suppress(DataError):

@@ -12,13 +12,7 @@ from plimsoll.sources.host.device import BlockDevices, DeviceChoice, choose, loo
 
 def moved(sectors: int) -> DiskCounters:
     return DiskCounters(
-        read_ops=1,
-        read_sectors=sectors,
-        read_ms=0,
-        write_ops=0,
-        write_sectors=0,
-        write_ms=0,
-        weighted_ms=0,
+        read_ops=1, read_sectors=sectors, read_ms=0, write_ops=0, write_sectors=0, write_ms=0, weighted_ms=0
     )
 
 
@@ -49,9 +43,7 @@ def test_auto_takes_the_device_under_the_data():
 
 def test_auto_else_takes_the_busiest_whole_disk():
     """Partitions, stacked devices, loops and compressed memory are no disks of their own."""
-    assert DeviceChoice(devices=("nvme1n1",), reason="busiest disk since boot") == choose(
-        "auto", HOST
-    )
+    assert DeviceChoice(devices=("nvme1n1",), reason="busiest disk since boot") == choose("auto", HOST)
 
 
 def test_a_host_without_disks_is_an_error():
@@ -116,9 +108,7 @@ def number_of(path: Path) -> str:
 @pytest.mark.parametrize(
     ("number", "node", "mount", "holding"),
     [
-        pytest.param(
-            None, "nvme1n1p1", "", "nvme1n1", id="limits bound the disk, not the partition"
-        ),
+        pytest.param(None, "nvme1n1p1", "", "nvme1n1", id="limits bound the disk, not the partition"),
         pytest.param(None, "dm-0", "", "dm-0", id="a logical volume has counters of its own"),
         # btrfs has a device number that sysfs does not know; the mount table names the partition.
         ("0:999", "dm-0", "30 1 0:45 / {} rw - btrfs /dev/nvme1n1p1 rw\n", "nvme1n1"),

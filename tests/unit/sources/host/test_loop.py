@@ -75,15 +75,10 @@ def times_of(recording: Recording, metric: Metric = Metric.READ_BYTES_PER_S) -> 
     [
         pytest.param(2, 6, {}, [0, 2, 4], 0, id="every step of the duration"),
         pytest.param(2, 5, {}, [0, 2, 4], 0, id="five seconds of two-second steps are three steps"),
+        pytest.param(1, 4, {2: ("passed_s", 0.4)}, [0, 1, 2, 3], 0, id="late by less than half a step"),
+        pytest.param(1, 7, {2: ("passed_s", 3.0)}, [0, 5, 6], 4, id="work of several is not that of one"),
         pytest.param(
-            1, 4, {2: ("passed_s", 0.4)}, [0, 1, 2, 3], 0, id="late by less than half a step"
-        ),
-        pytest.param(
-            1, 7, {2: ("passed_s", 3.0)}, [0, 5, 6], 4, id="work of several is not that of one"
-        ),
-        pytest.param(
-            *(1, 4, {2: ("wall_jump_s", -3600)}, [0, 1, 2, 3], 0),
-            id="steps are counted by the clock that never steps",
+            *(1, 4, {2: ("wall_jump_s", -3600)}, [0, 1, 2, 3], 0), id="steps are counted by the clock that never steps"
         ),
         pytest.param(
             *(1, 6, {2: ("is_away", 1), 4: ("is_away", -1)}, [0, 4, 5], 0),
@@ -114,10 +109,7 @@ def test_the_step_in_which_it_ends_is_finished():
     """What is recorded ends after 2.3 steps; the third step is recorded whole."""
     clock = FakeClock()
     recording = run(
-        clock,
-        FakeHost(clock),
-        RecordingPlan(step_s=1, duration_s=None),
-        is_over=lambda: clock.passed_s > 0.75 + 2.3,
+        clock, FakeHost(clock), RecordingPlan(step_s=1, duration_s=None), is_over=lambda: clock.passed_s > 0.75 + 2.3
     )
 
     assert [0, 1, 2] == times_of(recording)
@@ -214,11 +206,7 @@ def test_a_lost_connection_is_a_gap_and_recording_goes_on():
     clock = FakeClock()
     database = FakeDatabase(clock, silent=frozenset({2}))
     recording = run(
-        clock,
-        FakeHost(clock),
-        RecordingPlan(step_s=1, duration_s=5),
-        read_database=database.read,
-        submit=at_once,
+        clock, FakeHost(clock), RecordingPlan(step_s=1, duration_s=5), read_database=database.read, submit=at_once
     )
 
     assert [0, 3, 4] == times_of(recording, Metric.TRANSACTIONS_PER_S)
@@ -246,11 +234,7 @@ def test_a_database_that_does_not_answer_never_delays_the_host():
         return future
 
     recording = run(
-        clock,
-        FakeHost(clock),
-        RecordingPlan(step_s=1, duration_s=6),
-        read_database=database.read,
-        submit=submit,
+        clock, FakeHost(clock), RecordingPlan(step_s=1, duration_s=6), read_database=database.read, submit=submit
     )
 
     assert [0, 1, 2, 3, 4, 5] == times_of(recording)

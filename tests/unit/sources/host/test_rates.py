@@ -8,25 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.host.counters import (
-    CpuCounters,
-    DiskCounters,
-    MemoryBytes,
-    NetworkCounters,
-)
+from plimsoll.sources.host.counters import CpuCounters, DiskCounters, MemoryBytes, NetworkCounters
 from plimsoll.sources.host.rates import HostReading, disk_difference, rates_between
 
-ZERO = DiskCounters(
-    read_ops=0, read_sectors=0, read_ms=0, write_ops=0, write_sectors=0, write_ms=0, weighted_ms=0
-)
+ZERO = DiskCounters(read_ops=0, read_sectors=0, read_ms=0, write_ops=0, write_sectors=0, write_ms=0, weighted_ms=0)
 WORKED = DiskCounters(
-    read_ops=200,
-    read_sectors=3200,
-    read_ms=1000,
-    write_ops=100,
-    write_sectors=25600,
-    write_ms=4000,
-    weighted_ms=5000,
+    read_ops=200, read_sectors=3200, read_ms=1000, write_ops=100, write_sectors=25600, write_ms=4000, weighted_ms=5000
 )
 
 
@@ -51,9 +38,7 @@ def test_devices_that_are_recorded_together_are_added_up():
     """Operations and bytes add; the latency is that of all operations, not the mean of two means."""
     slow = replace(WORKED, read_ops=100, read_ms=2000)
 
-    rates = rates_between(
-        reading(0, a=ZERO, b=ZERO), reading(1, a=WORKED, b=slow), devices=("a", "b")
-    )
+    rates = rates_between(reading(0, a=ZERO, b=ZERO), reading(1, a=WORKED, b=slow), devices=("a", "b"))
 
     assert 300 == rates[Metric.READ_OPS_PER_S]
     assert 2 * 25600 * 512 == rates[Metric.WRITE_BYTES_PER_S]
@@ -142,10 +127,7 @@ def test_processor_time_is_a_ratio_of_its_own_ticks(busy: int, idle: int, ratio:
 
 counters = st.builds(
     DiskCounters,
-    **{
-        name: st.integers(0, 2**32 - 1 if name.endswith("_ms") else 2**62)
-        for name in DiskCounters.__slots__
-    },
+    **{name: st.integers(0, 2**32 - 1 if name.endswith("_ms") else 2**62) for name in DiskCounters.__slots__},
 )
 
 

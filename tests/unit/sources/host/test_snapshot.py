@@ -45,9 +45,7 @@ def host(server: ServerFacts | None = None, devices: tuple[str, ...] = ("nvme1n1
 def recording(steps: int = 3) -> Recording:
     made = Recording(start_s=1_700_000_000, step_s=1, steps=steps)
     for step in range(steps):
-        made.track.add(
-            step, {Metric.READ_BYTES_PER_S: 1.0, Metric.CPU_RATIO: 0.5, Metric.LOAD_AVERAGE: 1.0}
-        )
+        made.track.add(step, {Metric.READ_BYTES_PER_S: 1.0, Metric.CPU_RATIO: 0.5, Metric.LOAD_AVERAGE: 1.0})
     return made
 
 
@@ -56,16 +54,8 @@ def test_a_host_is_an_instance_without_a_class():
     instance = instance_of(host(SERVER, devices=("nvme1n1", "nvme2n1")))
 
     assert (None, None) == (instance.db_class, instance.storage.kind)
-    assert ("db1", "postgres", "16.4") == (
-        instance.identifier,
-        instance.engine,
-        instance.engine_version,
-    )
-    assert (8, 2**35, 200) == (
-        instance.vcpu_count,
-        instance.memory_bytes,
-        instance.connection_max,
-    )
+    assert ("db1", "postgres", "16.4") == (instance.identifier, instance.engine, instance.engine_version)
+    assert (8, 2**35, 200) == (instance.vcpu_count, instance.memory_bytes, instance.connection_max)
     assert (100, 2) == (instance.storage.size_gib, instance.storage.volume_count)
     assert None is instance_of(host()).engine
 
@@ -75,9 +65,7 @@ def test_a_snapshot_says_what_was_recorded_and_survives_its_file():
     snapshot = snapshot_of(host(), recording(), program="pgbench")
 
     assert "host db1, device nvme1n1" == snapshot.source
-    expected = (
-        "Recorded from Linux counters of device nvme1n1 (named) in steps of 1 s while pgbench ran."
-    )
+    expected = "Recorded from Linux counters of device nvme1n1 (named) in steps of 1 s while pgbench ran."
     assert expected == snapshot.note
     assert (1_700_000_000, 1_700_000_003) == snapshot.window_s
     assert snapshot == decode_snapshot(encode_snapshot(snapshot))
@@ -129,14 +117,10 @@ def test_the_reader_takes_what_it_can_read(tmp_path: Path):
     """A missing file leaves its counters unknown; interfaces with hardware are those that count."""
     proc = tmp_path / "proc"
     (proc / "net").mkdir(parents=True)
-    (proc / "diskstats").write_text(
-        "259 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 0 sdb 1 2 3 4 5 6 7 8 9 10 11\n"
-    )
+    (proc / "diskstats").write_text("259 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 0 sdb 1 2 3 4 5 6 7 8 9 10 11\n")
     (proc / "loadavg").write_text("0.25 0 0 1/2 3\n")
     row = "{}: {} 0 0 0 0 0 0 0 {} 0 0 0 0 0 0 0\n"
-    (proc / "net/dev").write_text(
-        row.format("lo", 9, 9) + row.format("eth0", 5, 6) + row.format("docker0", 5, 6)
-    )
+    (proc / "net/dev").write_text(row.format("lo", 9, 9) + row.format("eth0", 5, 6) + row.format("docker0", 5, 6))
     (tmp_path / "sys/class/net/eth0/device").mkdir(parents=True)
     reader = HostReader(devices=("sda",), mount=None, clock=SystemClock(), root=tmp_path)
 

@@ -98,15 +98,9 @@ def test_given_parameters_and_the_region_replace_what_is_open(tmp_path: Path):
         "Iops: !Ref Iops\nAllocatedStorage: !FindInMap [Sizes, !Ref Stage, GiB]\n"
         "MultiAZ: !If [IsHere, true, false]\nStorageType: io1"
     )
-    found = read(
-        body, tmp_path, region="us-east-1", parameters={"Iops": "30000", "Stage": "test"}
-    ).after.instance
+    found = read(body, tmp_path, region="us-east-1", parameters={"Iops": "30000", "Stage": "test"}).after.instance
 
-    assert (30_000, 100, True) == (
-        found.storage.provisioned_ops_per_s,
-        found.storage.size_gib,
-        found.multi_az,
-    )
+    assert (30_000, 100, True) == (found.storage.provisioned_ops_per_s, found.storage.size_gib, found.multi_az)
 
 
 def test_what_is_not_set_has_the_documented_default(tmp_path: Path):
@@ -117,9 +111,7 @@ def test_what_is_not_set_has_the_documented_default(tmp_path: Path):
     state = read("StorageType: !Ref AWS::NoValue", tmp_path).after
     restored = read("DBSnapshotIdentifier: orders", tmp_path).after.unknown
 
-    assert (None, None, None) == (
-        *(state.monitoring_interval_s, state.has_insights, state.instance.multi_az),
-    )
+    assert (None, None, None) == (*(state.monitoring_interval_s, state.has_insights, state.instance.multi_az),)
     assert {Attribute.STORAGE_TYPE} == set(state.unknown)
     assert {Attribute.STORAGE_SIZE, Attribute.IOPS} <= set(restored)
 
@@ -129,9 +121,7 @@ def test_defaults_and_nested_stacks_are_notes(tmp_path: Path):
     path = tmp_path / "template.yaml"
     with pytest.raises(UsageError, match="no parameter 'Clas'") as raised:
         read("DBInstanceClass: !Ref Class", tmp_path, parameters={"Clas": "x"})
-    path.write_text(
-        HEAD + "      DBInstanceClass: !Ref Class\n  Child: {Type: AWS::CloudFormation::Stack}\n"
-    )
+    path.write_text(HEAD + "      DBInstanceClass: !Ref Class\n  Child: {Type: AWS::CloudFormation::Stack}\n")
     text = "\n".join(read_cloudformation(path)[1])
 
     assert "Class" in raised.value.hint

@@ -58,8 +58,7 @@ def test_every_form_gives_the_same_event(tmp_path: Path, text: str):
 def test_an_event_without_an_end_is_a_moment(tmp_path: Path):
     """A deploy has a time and no length; an end that equals the start is none either."""
     found = events(
-        tmp_path,
-        "time,end,title\n2023-02-14T01:30:00Z,,release\n2023-02-14T01:30:00Z,2023-02-14T01:30:00Z,x\n",
+        tmp_path, "time,end,title\n2023-02-14T01:30:00Z,,release\n2023-02-14T01:30:00Z,2023-02-14T01:30:00Z,x\n"
     )
 
     assert [None, None] == [e.end_s for e in found]
@@ -106,10 +105,7 @@ def test_a_zone_is_given_or_refused(tmp_path: Path):
         ("", "contains no event"),
         ("start,name\n", "contains no event"),
         ("began,name\n1,a\n", "line 1: there is no column 'start'"),
-        (
-            "start,name\n2023-02-14T01:30:00Z,a\nyesterday,b\n",
-            "line 3: the start 'yesterday' is no time",
-        ),
+        ("start,name\n2023-02-14T01:30:00Z,a\nyesterday,b\n", "line 3: the start 'yesterday' is no time"),
         ("start,name\n1970-01-01T00:00:00Z,a\n", "line 2: the start"),
         ("start,name\n,a\n", "line 2: it has no start"),
         ("start,name\n2023-02-14T01:30:00Z,\n", "line 2: it has no name"),
@@ -145,9 +141,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest
 
 def test_names_are_made_printable_and_cut(tmp_path: Path):
     """A name with an escape sequence or of a megabyte does no harm."""
-    (found,) = events(
-        tmp_path, json.dumps([{"start": START_S, "name": "\x1b[31m\u202e" + "x" * 10**6}])
-    )
+    (found,) = events(tmp_path, json.dumps([{"start": START_S, "name": "\x1b[31m\u202e" + "x" * 10**6}]))
 
     assert found.name.isprintable()
     assert 120 == len(found.name)

@@ -43,9 +43,7 @@ def firehose(dimensions: pa.DataType, time: pa.DataType) -> pa.Table:
         found = [json.dumps(one) for one in found]
     columns["dimensions"] = pa.array(found, dimensions)
     times = pa.array([r["timestamp"] for r in records()])
-    columns["timestamp"] = (
-        times.cast(pa.timestamp("ms")).cast(time) if time != pa.int64() else times
-    )
+    columns["timestamp"] = times.cast(pa.timestamp("ms")).cast(time) if time != pa.int64() else times
     columns["value"] = pa.array([r["value"] for r in records()], value)
     columns["unit"] = pa.array([r["unit"] for r in records()])
     return pa.table(columns)
@@ -53,9 +51,7 @@ def firehose(dimensions: pa.DataType, time: pa.DataType) -> pa.Table:
 
 DIMENSIONS = {
     "map": pa.map_(pa.string(), pa.string()),
-    "struct": pa.struct(
-        [(n, pa.string()) for n in ("databaseclass", "dbinstanceidentifier", "volumename")]
-    ),
+    "struct": pa.struct([(n, pa.string()) for n in ("databaseclass", "dbinstanceidentifier", "volumename")]),
     "text": pa.string(),
 }
 
@@ -111,11 +107,7 @@ def export(path: Path, rows: list[tuple[dict[str, str], list[float | None]]]) ->
     """An answer of VictoriaMetrics to /api/v1/export with one value a minute."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [
-        {
-            "metric": labels,
-            "values": values,
-            "timestamps": [1000 * (START_S + 60 * i) for i in range(len(values))],
-        }
+        {"metric": labels, "values": values, "timestamps": [1000 * (START_S + 60 * i) for i in range(len(values))]}
         for labels, values in rows
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

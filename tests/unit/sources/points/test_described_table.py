@@ -30,9 +30,7 @@ def test_every_form_says_the_same(tmp_path: Path, form: str):
     first, second = described(descriptions(tmp_path / form, ROWS, form))
     instance = json.loads(first["described"])
 
-    assert ("012345678901", "eu-central-1", "orders") == (
-        *(first["account"], first["region"], first["instance"]),
-    )
+    assert ("012345678901", "eu-central-1", "orders") == (*(first["account"], first["region"], first["instance"]),)
     assert ["db.r5.2xlarge", "db.r5.4xlarge"] == [first["db_class"], second["db_class"]]
     assert (START_S + 1800, None) == (first["valid_to_s"], second["valid_to_s"])
     assert START_S + 1800 == second["valid_from_s"]
@@ -61,9 +59,7 @@ def test_after_a_stated_end_nothing_is_known(tmp_path: Path):
     first, second = described(descriptions(tmp_path / "in", [only], "json"))
 
     assert (START_S + 1800, "db.r5.2xlarge") == (first["valid_to_s"], first["db_class"])
-    assert (START_S + 1800, None, None) == (
-        *(second["valid_from_s"], second["valid_to_s"], second["db_class"]),
-    )
+    assert (START_S + 1800, None, None) == (*(second["valid_from_s"], second["valid_to_s"], second["db_class"]),)
 
 
 def test_a_table_without_times_holds_from_the_time_of_its_file(tmp_path: Path):
@@ -80,10 +76,7 @@ def test_a_table_without_times_holds_from_the_time_of_its_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (
-            {"valid_to": "2026-09-08"},
-            "has two rows for 'orders' that are valid at 2026-09-07T00:30:00Z",
-        ),
+        ({"valid_to": "2026-09-08"}, "has two rows for 'orders' that are valid at 2026-09-07T00:30:00Z"),
         ({"valid_from": "2026-09-07T00:30:00Z", "valid_to": None}, "has two rows for 'orders'"),
         ({"valid_to": "2026-08-01"}, "row 1 of 'described.json' ends before it begins"),
         ({"valid_from": "soon"}, "valid_from in row 1 of 'described.json' is 'soon'"),

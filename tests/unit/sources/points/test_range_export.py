@@ -50,10 +50,7 @@ def test_what_is_no_number_is_a_gap_and_totals_are_no_instances(tmp_path: Path):
     """A line that is cut off is counted."""
     rows: list[tuple[dict[str, str], list[float | None]]] = [
         (yace("read_iops_average", "orders"), [1.0, None, 3.0]),
-        (
-            {"__name__": "aws_rds_read_iops_average", "dimension_DatabaseClass": "db.r5.large"},
-            [9.0],
-        ),
+        ({"__name__": "aws_rds_read_iops_average", "dimension_DatabaseClass": "db.r5.large"}, [9.0]),
         ({"__name__": "node_disk_read_bytes_total", "instance": "h", "device": "nvme1n1"}, [5.0]),
         ({"__name__": "rds_read_iops"}, [5.0]),
     ]

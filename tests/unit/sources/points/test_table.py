@@ -12,13 +12,7 @@ import pytest
 from plimsoll.errors import DataError
 from unit.app.lake.lakes import ingested
 from unit.app.lake.streams import ACCOUNT, REGION, START_S, json_file
-from unit.sources.points.fleet_files import (
-    DIMENSIONS,
-    firehose,
-    long_table,
-    records,
-    wide_table,
-)
+from unit.sources.points.fleet_files import DIMENSIONS, firehose, long_table, records, wide_table
 
 
 def write(folder: Path, table: pa.Table, name: str = "a.parquet") -> Path:
@@ -32,9 +26,7 @@ def write(folder: Path, table: pa.Table, name: str = "a.parquet") -> Path:
 
 @pytest.mark.parametrize("form", DIMENSIONS)
 @pytest.mark.parametrize("time", [pa.int64(), pa.timestamp("ms"), pa.timestamp("ns", "UTC")])
-def test_parquet_by_firehose_gives_the_lake_of_json_lines(
-    tmp_path: Path, form: str, time: pa.DataType
-):
+def test_parquet_by_firehose_gives_the_lake_of_json_lines(tmp_path: Path, form: str, time: pa.DataType):
     json_file(tmp_path / "json/a.gz", records())
     expected, _ = ingested(tmp_path / "json", "lake-json")
     write(tmp_path / "parquet", firehose(DIMENSIONS[form], time))

@@ -72,9 +72,7 @@ def test_pgbouncer_settings_and_databases_are_read(tmp_path: Path):
         "query_timeout": "30",
     }
     assert config.databases == (
-        PooledDatabase(
-            name="orders", user="app", size_max=30, mode="transaction", server="10.0.0.1:5432"
-        ),
+        PooledDatabase(name="orders", user="app", size_max=30, mode="transaction", server="10.0.0.1:5432"),
         PooledDatabase(name="odd name", reserve=4, servers_max=9, server=":5432"),
         PooledDatabase(name="*", server="10.0.0.2:5432"),
     )
@@ -129,11 +127,7 @@ def test_pgpool_includes_files_beside_the_one_that_names_them(tmp_path: Path):
     (tmp_path / "sub" / "two.conf").write_text("num_init_children = 64\nchild_life_time = 0\n")
     text = "num_init_children = 32\ninclude = 'sub/one.conf'\nmax_pool = 3\n"
 
-    assert read(tmp_path, text).settings == {
-        "num_init_children": "64",
-        "max_pool": "3",
-        "child_life_time": "0",
-    }
+    assert read(tmp_path, text).settings == {"num_init_children": "64", "max_pool": "3", "child_life_time": "0"}
 
 
 @pytest.mark.parametrize(

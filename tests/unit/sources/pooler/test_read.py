@@ -44,13 +44,7 @@ def row(child: str, backend_pid: str, **others: str) -> dict[str, str]:
     }
 
 
-OURS = row(
-    "500",
-    "77",
-    client_connection_time="2026-11-20 21:00:00",
-    client_disconnection_time="",
-    pool_connected="1",
-)
+OURS = row("500", "77", client_connection_time="2026-11-20 21:00:00", client_disconnection_time="", pool_connected="1")
 STATUS = [
     {"item": "connection_life_time", "value": "60", "description": ""},
     {"item": "sr_check_password", "value": "s3cret", "description": ""},
@@ -159,10 +153,7 @@ def test_a_user_of_pgbouncer_may_have_a_pool_of_its_own_size():
     )
 
     assert [9, 20] == [pool.size_max for pool in reading.pools]
-    assert (
-        PooledUser(name="shop", size_max=9),
-        PooledUser(name="web", reserve=1, servers_max=7),
-    ) == reading.users
+    assert (PooledUser(name="shop", size_max=9), PooledUser(name="web", reserve=1, servers_max=7)) == reading.users
     assert (2, "d:5433") == (reading.databases[0].size_min, reading.databases[0].server)
 
 
@@ -180,9 +171,7 @@ def test_an_address_names_port_and_database_where_needed(url: str, dsn: str):
     assert dsn == address_of(url).dsn
 
 
-@pytest.mark.parametrize(
-    "url", ["odyssey://x:s3cret@y", "pgpool://a:s3cret@b@c", "pgpool://[s3cret"]
-)
+@pytest.mark.parametrize("url", ["odyssey://x:s3cret@y", "pgpool://a:s3cret@b@c", "pgpool://[s3cret"])
 def test_an_address_that_cannot_be_read_is_not_repeated(url: str):
     """It may hold a password."""
     with pytest.raises(UsageError) as raised:

@@ -81,10 +81,7 @@ def test_a_long_wait_asks_whether_the_server_answers_at_all(monkeypatch: pytest.
     """A statement may take an hour; a server that answers nobody is not awaited so long."""
     monkeypatch.setattr(answers, "PATIENCE_S", 0.2)
     monkeypatch.setattr(session, "RECORDING", SHORT)
-    with (
-        connected(Stall.SILENT, answer_s=3600.0) as (connection, _),
-        pytest.raises(SilentServerError),
-    ):
+    with connected(Stall.SILENT, answer_s=3600.0) as (connection, _), pytest.raises(SilentServerError):
         connection.execute("select 1")
 
 
@@ -93,10 +90,7 @@ def test_a_long_wait_goes_on_while_the_server_answers(monkeypatch: pytest.Monkey
     monkeypatch.setattr(answers, "PATIENCE_S", 0.1)
     told = iter([True, True, False])
     with (
-        connected(Stall.SILENT, answer_s=None, does_server_answer=lambda: next(told)) as (
-            connection,
-            _,
-        ),
+        connected(Stall.SILENT, answer_s=None, does_server_answer=lambda: next(told)) as (connection, _),
         pytest.raises(SilentServerError),
     ):
         connection.execute("select 1")

@@ -31,9 +31,7 @@ def test_old_rows_stand_before_new_ones():
 
 def test_quoted_names_are_understood():
     """Schema, table and column keep their capitals, spaces and quotes."""
-    change = change_of(
-        'table "My schema"."It""s.docs": INSERT: "Body, x"[text]:\'\\\' size[bigint]:5'
-    )
+    change = change_of('table "My schema"."It""s.docs": INSERT: "Body, x"[text]:\'\\\' size[bigint]:5')
 
     assert change is not None
     assert '"My schema"."It""s.docs"' == change.table

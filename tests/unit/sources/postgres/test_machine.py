@@ -60,24 +60,11 @@ def test_a_server_of_this_machine_has_its_processors(tmp_path: Path, title: str,
             "4:memory:/x\n3:cpu,cpuacct:/a",
             1,
         ),
-        (
-            {"cpu__cpu.cfs_quota_us": "-1", "cpu__cpu.cfs_period_us": "100000"},
-            "1:cpu:/",
-            ALLOWED,
-        ),
+        ({"cpu__cpu.cfs_quota_us": "-1", "cpu__cpu.cfs_period_us": "100000"}, "1:cpu:/", ALLOWED),
     ],
-    ids=[
-        "of the group above",
-        "a tenth is one",
-        "unbounded",
-        "more than there are",
-        "v1",
-        "v1, none",
-    ],
+    ids=["of the group above", "a tenth is one", "unbounded", "more than there are", "v1", "v1, none"],
 )
-def test_a_share_of_processors_is_what_it_has(
-    tmp_path: Path, quota: dict[str, str], groups: str, count: int
-):
+def test_a_share_of_processors_is_what_it_has(tmp_path: Path, quota: dict[str, str], groups: str, count: int):
     """A container or a service that may use less than the machine has no more than that."""
     places = machine(tmp_path, "postgres: app orders [local] idle", groups, **quota)
 

@@ -3,13 +3,7 @@
 import pytest
 
 from plimsoll.model.database import DatabaseReading, IoRow
-from plimsoll.sources.postgres.moment import (
-    ServerReading,
-    began_s,
-    compared,
-    counters_of,
-    has_gone_back,
-)
+from plimsoll.sources.postgres.moment import ServerReading, began_s, compared, counters_of, has_gone_back
 
 RESET_S = 1_795_000_000.0
 
@@ -20,12 +14,8 @@ def database(committed: int, *, reset_s: float | None = RESET_S) -> tuple:
 
 
 def moment(time_s: float, databases: dict[int, tuple]) -> ServerReading:
-    counters = counters_of(
-        databases.values(), (1, 2, 3, 4, 5), (8e6, 7, 9, 6, 2), None, block_bytes=8192
-    )
-    return ServerReading(
-        databases=databases, reading=DatabaseReading(time_s=time_s, counters=counters)
-    )
+    counters = counters_of(databases.values(), (1, 2, 3, 4, 5), (8e6, 7, 9, 6, 2), None, block_bytes=8192)
+    return ServerReading(databases=databases, reading=DatabaseReading(time_s=time_s, counters=counters))
 
 
 def committed(first: dict[int, tuple], last: dict[int, tuple]) -> tuple[int, bool]:
@@ -35,9 +25,7 @@ def committed(first: dict[int, tuple], last: dict[int, tuple]) -> tuple[int, boo
 
 def test_commits_of_all_databases_are_added_up():
     """Two databases with 10 and 5 more commits have 15."""
-    assert (15, False) == committed(
-        {1: database(100), 2: database(50)}, {1: database(110), 2: database(55)}
-    )
+    assert (15, False) == committed({1: database(100), 2: database(50)}, {1: database(110), 2: database(55)})
 
 
 def test_a_dropped_database_is_in_neither_sum():
@@ -55,9 +43,7 @@ def test_a_database_that_was_reset_is_in_neither_sum():
     later = database(120, reset_s=RESET_S + 9)
 
     assert (5, True) == committed({1: database(100), 2: database(50)}, {1: later, 2: database(55)})
-    assert (5, True) == committed(
-        {1: database(100), 2: database(50)}, {1: database(3), 2: database(55)}
-    )
+    assert (5, True) == committed({1: database(100), 2: database(50)}, {1: database(3), 2: database(55)})
 
 
 def test_the_first_time_of_a_reset_is_no_reset():
@@ -119,10 +105,7 @@ def test_growth_by_many_blocks_counts_whole_where_there_are_two_views():
     ],
 )
 def test_counters_are_as_old_as_what_began_them_last(
-    own_s: float | None,
-    shared: dict[str, float | None],
-    promoted_s: float | None,
-    expected_s: float | None,
+    own_s: float | None, shared: dict[str, float | None], promoted_s: float | None, expected_s: float | None
 ):
     """A crash is dated by the earliest of the server's resets; pg_stat_statements has a file of its own."""
     assert expected_s == began_s(database(0, reset_s=own_s), shared, promoted_s)

@@ -31,12 +31,7 @@ BEFORE = DatabaseCounters(
     waiting_count=1,
 )
 AFTER = replace(
-    BEFORE,
-    moment_s=12.0,
-    transaction_count=1500,
-    rollback_count=14,
-    read_bytes=8192 * 101,
-    written_bytes=16384,
+    BEFORE, moment_s=12.0, transaction_count=1500, rollback_count=14, read_bytes=8192 * 101, written_bytes=16384
 )
 FACTS = ServerFacts(
     place="localhost:5432/orders",
@@ -51,10 +46,7 @@ FACTS = ServerFacts(
 
 
 TRANSACTIONS = {Metric.TRANSACTIONS_PER_S: 250, Metric.ROLLBACKS_PER_S: 2}
-BYTES = {
-    Metric.DATABASE_READ_BYTES_PER_S: 8192 * 50,
-    Metric.DATABASE_WRITE_BYTES_PER_S: 8192,
-}
+BYTES = {Metric.DATABASE_READ_BYTES_PER_S: 8192 * 50, Metric.DATABASE_WRITE_BYTES_PER_S: 8192}
 
 
 @pytest.mark.parametrize(
@@ -88,9 +80,7 @@ def test_a_missing_right_names_its_grant():
     gaps = gaps_of(replace(FACTS, sees_all_sessions=False, role='Odd "One'))
 
     assert {'GRANT pg_monitor TO "Odd ""One";'} == {gap.remedy for gap in gaps}
-    assert {"connection_count", "active_session_count", "waiting_session_count"} == {
-        gap.metric for gap in gaps
-    }
+    assert {"connection_count", "active_session_count", "waiting_session_count"} == {gap.metric for gap in gaps}
     assert () == gaps_of(FACTS)
 
 
@@ -141,13 +131,7 @@ def test_loopback_and_sockets_are_here(address: str, expected):
 
 
 @pytest.mark.parametrize(
-    "dsn",
-    [
-        "host=h s3cret",
-        "postgresql://me:s3cret@[::1/db",
-        "s3cret",
-        "postgresql://me:pass@s3cret@127.0.0.1/db",
-    ],
+    "dsn", ["host=h s3cret", "postgresql://me:s3cret@[::1/db", "s3cret", "postgresql://me:pass@s3cret@127.0.0.1/db"]
 )
 def test_a_dsn_that_cannot_be_read_is_not_repeated(dsn: str):
     """libpq would quote the part it stumbled over, which may be the password."""

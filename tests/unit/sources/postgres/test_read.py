@@ -45,18 +45,11 @@ class Server:
         return SERVER
 
     def run(self) -> ServerRun:
-        return ServerRun(
-            started_s=self.started_s,
-            is_standby=False,
-            counted_from_s=self.counted_from_s,
-            databases={},
-        )
+        return ServerRun(started_s=self.started_s, is_standby=False, counted_from_s=self.counted_from_s, databases={})
 
     def first(self) -> ServerReading:
         counters = counters_of((), None, None, None, block_bytes=8192)
-        return ServerReading(
-            databases={}, reading=DatabaseReading(time_s=self.now_s, counters=counters)
-        )
+        return ServerReading(databases={}, reading=DatabaseReading(time_s=self.now_s, counters=counters))
 
     def again(self) -> ServerReading:
         return self.first()
@@ -66,9 +59,7 @@ class Server:
             raise NoAnswer("no server", is_connection_lost=True)
         return self.first()
 
-    def described(
-        self, first: ServerReading, last: ServerReading
-    ) -> tuple[ServerReading, ServerReading]:
+    def described(self, first: ServerReading, last: ServerReading) -> tuple[ServerReading, ServerReading]:
         return first, last
 
     def standing(self) -> None:
@@ -88,22 +79,11 @@ class Server:
 def watched(server: Server, monkeypatch: pytest.MonkeyPatch, duration_s: float = 30.0):
     monkeypatch.setattr(read, "ServerConnection", lambda *_: server)
     monkeypatch.setattr(read, "Reader", lambda *_: server)
-    return read.observe(
-        "host=x",
-        duration_s=duration_s,
-        wants=EVERYTHING,
-        clock=server.clock,
-        sleep=server.sleep,
-    )
+    return read.observe("host=x", duration_s=duration_s, wants=EVERYTHING, clock=server.clock, sleep=server.sleep)
 
 
-@pytest.mark.parametrize(
-    ("glance_s", "count"),
-    [(0.001, 30), (0.010, 30), (0.0625, 6), (1.0, 4)],
-)
-def test_glances_take_a_hundredth_of_the_time_at_most(
-    glance_s: float, count: int, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.mark.parametrize(("glance_s", "count"), [(0.001, 30), (0.010, 30), (0.0625, 6), (1.0, 4)])
+def test_glances_take_a_hundredth_of_the_time_at_most(glance_s: float, count: int, monkeypatch: pytest.MonkeyPatch):
     """
     One a second; one in 6¼ seconds where each takes 62.5 ms; never fewer than one in ten.
 
@@ -151,14 +131,10 @@ def restarted_at(server: Server, monkeypatch: pytest.MonkeyPatch, *endings: tupl
     return watched(server, monkeypatch)
 
 
-def test_after_a_crash_totals_of_before_are_not_compared_with_those_of_after(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_after_a_crash_totals_of_before_are_not_compared_with_those_of_after(monkeypatch: pytest.MonkeyPatch):
     """Even where the new counters have outgrown the old ones: the date from which they count tells."""
     found = restarted_at(Server(), monkeypatch, (10.0, True))
-    before, after = (
-        [g for g in found.glances if (g.time_s < 10) == is_before] for is_before in (True, False)
-    )
+    before, after = ([g for g in found.glances if (g.time_s < 10) == is_before] for is_before in (True, False))
 
     assert 12.0 <= found.first.time_s <= 13.0
     assert {(None, None)} == {(g.transaction_count, g.active_s) for g in before}

@@ -29,9 +29,7 @@ def refused_with(code: str, words: str = GERMAN) -> bytes:
 
 
 @contextmanager
-def answering(
-    answer: bytes, tls: ssl.SSLContext | None = None
-) -> Iterator[tuple[int, list[bytes]]]:
+def answering(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[tuple[int, list[bytes]]]:
     """A listener that answers every beginning of a session alike; what was sent to it."""
     heard: list[bytes] = []
 

@@ -18,8 +18,6 @@ logging.getLogger("psycopg").warning("error ignored terminating a copy")
 
 def test_lines_of_psycopgs_log_are_not_printed():
     """Commands say in a sentence of their own that a connection was lost."""
-    found = subprocess.run(
-        [sys.executable, "-c", TELLS], capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, "-c", TELLS], capture_output=True, text=True, check=True)
 
     assert ("", "") == (found.stdout, found.stderr)

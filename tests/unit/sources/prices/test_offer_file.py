@@ -21,9 +21,7 @@ from plimsoll.sources.prices.products import Attributes
 FORMS = {"json": offer_json, "csv": offer_csv}
 
 
-def read(
-    tmp_path: Path, content: bytes, *, region: str = "us-east-1", name: str = "offer"
-) -> PriceTable:
+def read(tmp_path: Path, content: bytes, *, region: str = "us-east-1", name: str = "offer") -> PriceTable:
     """The prices of a file with that content."""
     path = tmp_path / name
     path.write_bytes(content)
@@ -143,8 +141,7 @@ def test_what_differs_only_in_price_is_disputed(form, tmp_path):
     assert usd(table, "db.m6g.xlarge") is None
     text = table.why_unknown("db.m6g.xlarge", engine="postgres")
     assert text == (
-        "the price of db.m6g.xlarge for postgres in us-east-1 is not clear: "
-        "'offer' has 2 of it, $0.318 and $0.319"
+        "the price of db.m6g.xlarge for postgres in us-east-1 is not clear: 'offer' has 2 of it, $0.318 and $0.319"
     )
     assert Decimal("0.290") == usd(table, "db.t3.xlarge")
 
@@ -203,9 +200,7 @@ def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
     """Oracle without a licence said has no price; a container database costs what its edition costs."""
     oracle = {"engine": "Oracle", "databaseEdition": "Standard Two"}
     sold = [
-        hours(
-            "db.m5.large", "0.2", licenseModel="Bring your own license", engineCode="19", **oracle
-        ),
+        hours("db.m5.large", "0.2", licenseModel="Bring your own license", engineCode="19", **oracle),
         hours("db.m5.large", "0.5", licenseModel="License included", engineCode="20", **oracle),
     ]
 
@@ -219,9 +214,7 @@ def test_a_licence_is_asked_for_where_there_are_several(tmp_path):
     assert "is not in 'offer'" in table.why_unknown("db.m5.xlarge", engine="oracle-se2")
 
 
-@pytest.mark.parametrize(
-    ("db_class", "expected"), [("db.m6i.large", "0.9"), ("db.m7i.large", None)]
-)
+@pytest.mark.parametrize(("db_class", "expected"), [("db.m6i.large", "0.9"), ("db.m7i.large", None)])
 def test_sql_server_whose_licence_is_apart_has_no_price(db_class, expected, tmp_path):
     """From the seventh generation on the list of RDS holds only a part of what SQL Server costs."""
     server = {"engine": "SQL Server", "databaseEdition": "Standard", "engineCode": "12"}
@@ -236,17 +229,12 @@ def test_io_optimized_is_a_price_of_its_own(tmp_path):
     """Aurora's instances cost more where requests are free."""
     aurora = {"engine": "Aurora PostgreSQL"}
     usage = "InstanceUsageIOOptimized:db.r6g.large"
-    sold = [
-        hours("db.r6g.large", "0.26", **aurora),
-        hours("db.r6g.large", "0.338", usagetype=usage, **aurora),
-    ]
+    sold = [hours("db.r6g.large", "0.26", **aurora), hours("db.r6g.large", "0.338", usagetype=usage, **aurora)]
 
     table = read(tmp_path, offer_json(sold))
 
     assert Decimal("0.26") == usd(table, "db.r6g.large", "aurora-postgresql")
-    assert Decimal("0.338") == usd(
-        table, "db.r6g.large", "aurora-postgresql", storage_kind="aurora-iopt1"
-    )
+    assert Decimal("0.338") == usd(table, "db.r6g.large", "aurora-postgresql", storage_kind="aurora-iopt1")
 
 
 def test_regions_have_a_prefix_that_tells_nothing_more(tmp_path):
@@ -285,9 +273,7 @@ BROKEN = {
     "is the offer of 'AmazonEC2'": offer_csv(market(), offer="AmazonEC2"),
     "is not a whole gzip file ": gzip.compress(CSV, mtime=0)[:-30],
     "is not UTF-8 text": CSV.replace(b"Reserved", b"\xff\xfe"),
-    "contains prices of eu-west-1, us-east-2": offer_csv(
-        [*market("us-east-2"), *market("eu-west-1")]
-    ),
+    "contains prices of eu-west-1, us-east-2": offer_csv([*market("us-east-2"), *market("eu-west-1")]),
 }
 
 
@@ -344,9 +330,7 @@ def test_memory_follows_what_is_asked_for(form, most_bytes, tmp_path):
     path = tmp_path / "offer"
     path.write_bytes(FORMS[form](many + away))
 
-    done = subprocess.run(
-        [sys.executable, "-c", HIGH_WATER, path], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", HIGH_WATER, path], capture_output=True, text=True, check=True)
     count, high_water_kib = map(int, done.stdout.split())
 
     assert 2000 == count
@@ -359,7 +343,5 @@ def test_every_attribute_that_is_looked_at_is_one_of_the_list():
     from plimsoll.sources.prices.offer_csv import _ATTRIBUTES
 
     assert set(Attributes.__struct_fields__) == set(_ATTRIBUTES.values())
-    by_field = dict(
-        zip(Attributes.__struct_encode_fields__, Attributes.__struct_fields__, strict=True)
-    )
+    by_field = dict(zip(Attributes.__struct_encode_fields__, Attributes.__struct_fields__, strict=True))
     assert {_COLUMNS[name]: field for name, field in by_field.items()} == _ATTRIBUTES

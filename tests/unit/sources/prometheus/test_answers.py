@@ -3,14 +3,7 @@
 import pytest
 
 from plimsoll.errors import SourceError
-from plimsoll.sources.prometheus.answers import (
-    Answer,
-    answer_of,
-    labels_of,
-    names_of,
-    reason_of,
-    rows_of,
-)
+from plimsoll.sources.prometheus.answers import Answer, answer_of, labels_of, names_of, reason_of, rows_of
 from plimsoll.sources.prometheus.server import PrometheusServer, server_of
 
 DEEP = b"[" * 500_000
@@ -21,8 +14,7 @@ def server() -> PrometheusServer:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [DEEP, b'{"status":"success","data":' + DEEP, b'{"status":' + DEEP, b'{"status":"\xff"}'],
+    "body", [DEEP, b'{"status":"success","data":' + DEEP, b'{"status":' + DEEP, b'{"status":"\xff"}']
 )
 def test_an_answer_that_nests_without_end_is_one_sentence(body):
     """Half a million brackets are not JSON that a Prometheus would send, wherever they stand."""

@@ -83,12 +83,7 @@ def test_three_tries_are_enough(status, kind, cause):
             "redirects elsewhere (302)",
             "final address",
         ),
-        (
-            Wrong(body=b"<html>Log in</html>", headers={"Content-Type": "text/html"}),
-            SourceError,
-            "a web page",
-            "login",
-        ),
+        (Wrong(body=b"<html>Log in</html>", headers={"Content-Type": "text/html"}), SourceError, "a web page", "login"),
         (Wrong(body=b'{"status":"success","data":[{"a":'), SourceError, "cut off", "address"),
         (Wrong(body=b"null"), SourceError, "not JSON", "address"),
         (Wrong(body=b""), SourceError, "not JSON", "address"),
@@ -111,10 +106,7 @@ def test_a_broken_connection_is_tried_again_and_then_said():
     cut = Wrong(body=b'{"status":"success","data":[]}', claimed_length=5000)
     with Double(wrong=[cut]) as double:
         assert b"[]" == bytes(asked(double).data)
-    with (
-        Double(wrong=[cut] * 3) as double,
-        pytest.raises(Unreachable, match="closed the connection during"),
-    ):
+    with Double(wrong=[cut] * 3) as double, pytest.raises(Unreachable, match="closed the connection during"):
         asked(double)
 
     assert 3 == len(double.requests)

@@ -16,19 +16,10 @@ def labels_of(name: str, **added: str) -> list[dict[str, str]]:
 
 def metrics(name: str, **added: str) -> set[Metric]:
     tracks = classify(labels_of(name, **added))
-    return {
-        t.metric
-        for t in tracks
-        if t.metric is not None and t.subject.identifier == "orders-primary"
-    }
+    return {t.metric for t in tracks if t.metric is not None and t.subject.identifier == "orders-primary"}
 
 
-RATES = {
-    Metric.READ_BYTES_PER_S,
-    Metric.WRITE_BYTES_PER_S,
-    Metric.READ_OPS_PER_S,
-    Metric.WRITE_OPS_PER_S,
-}
+RATES = {Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S}
 WAITS = {Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S, Metric.QUEUE_DEPTH}
 MACHINE = {
     Metric.CPU_RATIO,
@@ -70,10 +61,7 @@ IN_R = Subject(identifier="a", region="r")
 @pytest.mark.parametrize(
     ("labels", "exporter", "subject", "label"),
     [
-        (
-            one("rds_read_iops_average", dbidentifier="a", aws_region="r"),
-            *(Exporter.QONTO, IN_R, "dbidentifier"),
-        ),
+        (one("rds_read_iops_average", dbidentifier="a", aws_region="r"), *(Exporter.QONTO, IN_R, "dbidentifier")),
         (
             one(READS, **{INSTANCE: "a"}, region="r", account_id="1", name=ARN),
             *(Exporter.YACE, Subject(identifier="a", region="r", account="1"), INSTANCE),

@@ -24,9 +24,7 @@ def fact(name: str, value=(1.0,), *, at=None, **labels: str) -> Counted:
     values = np.asarray(value, dtype=float)
     times = 60 * np.arange(values.size) if at is None else np.asarray(at)
     return Counted(
-        labels={"__name__": f"rds_{name}", **labels},
-        time_ms=1000 * (START_S + times.astype(np.int64)),
-        value=values,
+        labels={"__name__": f"rds_{name}", **labels}, time_ms=1000 * (START_S + times.astype(np.int64)), value=values
     )
 
 
@@ -61,10 +59,7 @@ def test_an_instance_is_what_its_facts_say():
         instance.multi_az,
     )
     assert instance.storage == Storage(
-        kind="gp3",
-        size_gib=100,
-        provisioned_ops_per_s=12000,
-        provisioned_bytes_per_s=500 * MIB,
+        kind="gp3", size_gib=100, provisioned_ops_per_s=12000, provisioned_bytes_per_s=500 * MIB
     )
     assert START_S - 86_400 == instance.launched_s
     assert (2, 8 * GIB) == (instance.vcpu_count, instance.memory_bytes)
@@ -80,13 +75,7 @@ def test_an_instance_is_what_its_facts_say():
 
 @pytest.mark.parametrize(
     ("exported", "meant"),
-    [
-        (86.88 * MIB, 86.88e6),
-        (593.75 * MIB, 593.75e6),
-        (86.88e6, 86.88e6),
-        (593.75e6, 593.75e6),
-        (5000 * MIB, 5e9),
-    ],
+    [(86.88 * MIB, 86.88e6), (593.75 * MIB, 593.75e6), (86.88e6, 86.88e6), (593.75e6, 593.75e6), (5000 * MIB, 5e9)],
 )
 def test_class_limits_are_decimal_whichever_way_they_were_exported(exported, meant):
     """EC2 says MB/s; the exporter multiplies by 1,024². A release that does not is recognised."""
@@ -131,9 +120,7 @@ def test_the_last_description_counts_and_a_change_is_an_event():
     """
     before = fact("instance_info", [1, 1], at=[0, 60], **INFO)
     same = fact("instance_info", [1], at=[120], **INFO, ca="2021")
-    after = fact(
-        "instance_info", [1, 1], at=[300, 360], **{**INFO, "instance_class": "db.r5.large"}
-    )
+    after = fact("instance_info", [1, 1], at=[300, 360], **{**INFO, "instance_class": "db.r5.large"})
     instance = described("orders", [after, before], [])
     (change,) = changes([after, same, before])
 

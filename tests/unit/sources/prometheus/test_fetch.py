@@ -114,11 +114,7 @@ MATRIX = b'{"resultType":"matrix","result":[{"metric":{},"values":[%s]}]}'
 )
 def test_another_form_than_prometheus_answers_in_is_an_error(data, kind, words):
     body = b'{"status":"success","data":' + data + b"}"
-    with (
-        Double(wrong=[Wrong(body=body)]) as double,
-        client_of(double) as client,
-        pytest.raises(kind, match=words),
-    ):
+    with Double(wrong=[Wrong(body=body)]) as double, client_of(double) as client, pytest.raises(kind, match=words):
         read_samples(client, ALL, (START_S, START_S + 60), 1)
 
 

@@ -29,11 +29,7 @@ def series(*names: str) -> list[Series]:
     return [
         Series(labels={**one.labels, "dbidentifier": name}, time_ms=one.time_ms, value=one.value)
         for at, name in enumerate(names, start=1)
-        for one in history(
-            "qonto",
-            MINUTES_MS,
-            {theirs: np.full(COUNT, float(at)) for theirs in QONTO.values()},
-        )
+        for one in history("qonto", MINUTES_MS, {theirs: np.full(COUNT, float(at)) for theirs in QONTO.values()})
         if one.labels.get("dbidentifier") == "orders-primary"
     ]
 
@@ -66,11 +62,7 @@ def test_only_those_that_are_chosen_are_read():
     with Double(series(*NAMES)) as double:
         server = server_of(double.url, match=(), headers=(), environment={})
         named: list[str] = []
-        none = list(
-            read_prometheus_fleet(
-                server, WINDOW, "*", is_chosen=lambda name: bool(named.append(name))
-            )
-        )
+        none = list(read_prometheus_fleet(server, WINDOW, "*", is_chosen=lambda name: bool(named.append(name))))
         listed = [request.path for request in double.requests]
         one = list(read_prometheus_fleet(server, WINDOW, "*", is_chosen="billing".__eq__))
 
@@ -84,10 +76,7 @@ def test_one_that_cannot_be_read_does_not_cost_the_others():
     held = series("billing", "orders", "shop")
     twins = [s for s in held if s.labels["dbidentifier"] == "orders"]
     for place in ("eu-west-1", "us-east-1"):
-        held += [
-            Series(labels={**s.labels, "aws_region": place}, time_ms=s.time_ms, value=s.value)
-            for s in twins
-        ]
+        held += [Series(labels={**s.labels, "aws_region": place}, time_ms=s.time_ms, value=s.value) for s in twins]
     with Double(held) as double:
         found = fleet(double)
 
@@ -143,9 +132,7 @@ def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
         whole = Allowance(Bounds())
         read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
         one = whole.samples.taken
-        monkeypatch.setattr(
-            "plimsoll.sources.prometheus.read.Bounds", lambda: Bounds(read_samples_max=one)
-        )
+        monkeypatch.setattr("plimsoll.sources.prometheus.read.Bounds", lambda: Bounds(read_samples_max=one))
         target = ["diagnose", f"prom:{double.url}", "--identifier", "*", "--format", "json"]
         status = run([*target, *options])
     document = json.loads(capsys.readouterr().out)
@@ -157,9 +144,7 @@ def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
 
 def test_the_table_names_the_server_without_its_password():
     """The address stands at the head of the table."""
-    _, address = read_prometheus_instances(
-        "prom:http://ann:hunter2@127.0.0.1:9", "*", ReadOptions(), WINDOW
-    )
+    _, address = read_prometheus_instances("prom:http://ann:hunter2@127.0.0.1:9", "*", ReadOptions(), WINDOW)
 
     assert "prom:http://127.0.0.1:9" == address
 
@@ -171,7 +156,4 @@ def test_a_label_that_nothing_has_is_not_a_server_without_metrics():
         with pytest.raises(UsageError, match="has no series with dbident=orders") as caught:
             read_prometheus(server, WINDOW)
 
-    assert (
-        "On this server, dbidentifier has billing, orders-primary, orders-replica"
-        in caught.value.hint
-    )
+    assert "On this server, dbidentifier has billing, orders-primary, orders-replica" in caught.value.hint

@@ -18,11 +18,7 @@ def times(seconds) -> np.ndarray:
 
 
 def minutes(count: int, value, step_s: int = 60) -> Gridded:
-    return Gridded(
-        time_s=START_S + step_s * np.arange(count),
-        value=np.asarray(value, dtype=float),
-        step_s=step_s,
-    )
+    return Gridded(time_s=START_S + step_s * np.arange(count), value=np.asarray(value, dtype=float), step_s=step_s)
 
 
 def test_whole_minutes_are_times_of_the_exporter():
@@ -34,11 +30,7 @@ def test_whole_minutes_are_times_of_the_exporter():
     assert [1, 2, 3] == found.value.tolist()
 
 
-@given(
-    interval_s=st.sampled_from([1, 5, 10, 15, 30]),
-    offset_ms=st.integers(1, 14_999),
-    count=st.integers(5, 60),
-)
+@given(interval_s=st.sampled_from([1, 5, 10, 15, 30]), offset_ms=st.integers(1, 14_999), count=st.integers(5, 60))
 def test_a_minute_has_the_value_of_its_last_scrape(interval_s, offset_ms, count):
     """Whatever the interval below a minute and wherever in it the scrapes lie."""
     time_ms = START_MS + offset_ms % (1000 * interval_s) + 1000 * interval_s * np.arange(count)
@@ -56,9 +48,7 @@ def test_a_minute_has_the_value_of_its_last_scrape(interval_s, offset_ms, count)
     offset_ms=st.integers(0, 59_999),
     jitter_ms=st.lists(st.integers(-4, 4), min_size=12, max_size=12),
 )
-def test_a_longer_interval_gives_its_step_and_no_jitter_makes_a_gap(
-    interval_s, offset_ms, jitter_ms
-):
+def test_a_longer_interval_gives_its_step_and_no_jitter_makes_a_gap(interval_s, offset_ms, jitter_ms):
     """A scrape that comes a few milliseconds before the full minute stays in its own place."""
     rhythm = START_MS + 60_000 + offset_ms + 1000 * interval_s * np.arange(12)
     found = gridded(rhythm + np.array(jitter_ms), np.arange(12, dtype=float))
@@ -78,12 +68,7 @@ def test_a_missed_scrape_is_a_gap():
 
 def test_series_that_continue_each_other_become_one_and_nan_is_a_gap():
     """An exporter that moved has a new label; a pair of exporters says the same twice."""
-    time_ms, value = joined(
-        [
-            (times([1, 2, 3]), np.array([1.0, np.nan, 3.0])),
-            (times([3, 4]), np.array([30.0, 4.0])),
-        ]
-    )
+    time_ms, value = joined([(times([1, 2, 3]), np.array([1.0, np.nan, 3.0])), (times([3, 4]), np.array([30.0, 4.0]))])
 
     assert times([1, 3, 4]).tolist() == time_ms.tolist()
     assert [1, 30, 4] == value.tolist()
@@ -130,12 +115,9 @@ STEPS = np.repeat(np.arange(12.0), 5)
         pytest.param({"load": minutes(60, np.arange(60.0))}, id="changes every minute"),
         pytest.param({"load": minutes(60, np.full(60, 5.0))}, id="never changes"),
         pytest.param(
-            {"load": minutes(60, np.cumsum(np.isin(range(60), [3, 4, 11, 30, 31, 33, 50])))},
-            id="changes now and then",
+            {"load": minutes(60, np.cumsum(np.isin(range(60), [3, 4, 11, 30, 31, 33, 50])))}, id="changes now and then"
         ),
-        pytest.param(
-            {"load": minutes(60, np.repeat([1.0, 2, 3], 20))}, id="changes too rarely to tell"
-        ),
+        pytest.param({"load": minutes(60, np.repeat([1.0, 2, 3], 20))}, id="changes too rarely to tell"),
         pytest.param(
             {"load": minutes(60, STEPS), "quick": minutes(60, np.arange(60.0))},
             id="slow metrics beside a quick one are slow, not repeated",

@@ -6,15 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.model.metric import Metric
-from plimsoll.sources.prometheus.node import (
-    Counted,
-    busiest,
-    cpu_count,
-    differing_labels,
-    disks_of,
-    latest,
-    rates_of,
-)
+from plimsoll.sources.prometheus.node import Counted, busiest, cpu_count, differing_labels, disks_of, latest, rates_of
 
 START_MS = 1_615_161_600_000
 WRAP_S = 2**32 / 1000
@@ -69,11 +61,7 @@ AT_S = [0, 15, 30, 45, 105, 120, 1920, 1935]
             id="after a restart it counts from zero; what it grew before is not known",
         ),
         # The kernel keeps milliseconds in 32 bits; at a queue depth of 100 they wrap twice a day.
-        (
-            Metric.READ_LATENCY_S,
-            disk(reads_completed=[0, 1500], read_time_seconds=[WRAP_S - 1, 2.0]),
-            [3 / 1500],
-        ),
+        (Metric.READ_LATENCY_S, disk(reads_completed=[0, 1500], read_time_seconds=[WRAP_S - 1, 2.0]), [3 / 1500]),
         (Metric.QUEUE_DEPTH, disk(io_time_weighted_seconds=[WRAP_S - 10, 5.0]), [1.0]),
         pytest.param(
             Metric.READ_LATENCY_S,
@@ -96,8 +84,7 @@ def test_wraps_are_mended_and_restarts_are_gaps(metric, series, expected):
 
 
 @given(
-    steps=st.lists(st.integers(0, 10_000), min_size=2, max_size=30),
-    restarts=st.sets(st.integers(1, 29), max_size=3),
+    steps=st.lists(st.integers(0, 10_000), min_size=2, max_size=30), restarts=st.sets(st.integers(1, 29), max_size=3)
 )
 def test_no_rate_is_negative_and_none_is_too_high(steps, restarts):
     """Whatever the counter does, a rate is what it grew, or nothing."""
@@ -191,10 +178,7 @@ def test_two_targets_of_a_host_are_not_mixed():
     """After a move the counters start anew under another label; no rate spans both."""
     before = disk(reads_completed=[0, 150])
     after = [
-        Counted(
-            labels={**s.labels, "pod": "other"}, time_ms=s.time_ms + 30_000, value=s.value + 1e6
-        )
-        for s in before
+        Counted(labels={**s.labels, "pod": "other"}, time_ms=s.time_ms + 30_000, value=s.value + 1e6) for s in before
     ]
     found = rates_of([*before, *after], ["sda"])
 
@@ -203,10 +187,7 @@ def test_two_targets_of_a_host_are_not_mixed():
 
 def moved(series: list[Counted], shift_ms: int, more: float, **labels: str) -> list[Counted]:
     """The same counters by another scraper: later, further, with other labels."""
-    return [
-        Counted(labels={**s.labels, **labels}, time_ms=s.time_ms + shift_ms, value=s.value + more)
-        for s in series
-    ]
+    return [Counted(labels={**s.labels, **labels}, time_ms=s.time_ms + shift_ms, value=s.value + more) for s in series]
 
 
 def test_a_host_scraped_by_a_pair_of_servers_is_counted_once():

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from fixtures.prometheus.expositions import (
-    CLOUDWATCH,
-    PERCONA,
-    QONTO,
-    YACE,
-    Series,
-    history,
-)
+from fixtures.prometheus.expositions import CLOUDWATCH, PERCONA, QONTO, YACE, Series, history
 from fixtures.prometheus.servers import Double, error
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
@@ -38,9 +31,7 @@ def drawn(names: dict[str, str], seed: int = 1) -> dict[str, np.ndarray]:
     return {name: np.round(rng.uniform(1, 99, COUNT), 6) for name in names.values()}
 
 
-def read(
-    series: list[Series], *match: str, window_s=WINDOW, identifier=None, bounds=None, **given
-) -> Snapshot:
+def read(series: list[Series], *match: str, window_s=WINDOW, identifier=None, bounds=None, **given) -> Snapshot:
     with Double(series) as double:
         for name, value in given.items():
             setattr(double, name, value)
@@ -65,9 +56,7 @@ def test_every_exporter_gives_what_cloudwatch_said(name, time_ms):
     for published, theirs in names.items():
         metric = BY_CLOUDWATCH_NAME[published]
         series = snapshot.series[metric]
-        np.testing.assert_allclose(
-            values[theirs] * METRICS[metric].scale, series.value, rtol=1e-15, err_msg=published
-        )
+        np.testing.assert_allclose(values[theirs] * METRICS[metric].scale, series.value, rtol=1e-15, err_msg=published)
         assert MINUTES_MS.tolist() == (1000 * series.time_s).tolist()
         assert 60 == series.step_s
 
@@ -100,10 +89,7 @@ def test_enhanced_monitoring_is_read_as_the_documents_it_came_from():
     """At the document's own time, however often it is scraped; KiB become bytes; wait is shared."""
     scrapes_ms = 1000 * START_S + 10_000 * np.arange(6 * COUNT) + 3_300
     told_s = START_S + 30 * (np.arange(6 * COUNT) // 3) - 8
-    os_values = {
-        "rdsosmetrics_timestamp": told_s.astype(float),
-        "rdsosmetrics_cpuUtilization_total": told_s % 97.0,
-    }
+    os_values = {"rdsosmetrics_timestamp": told_s.astype(float), "rdsosmetrics_cpuUtilization_total": told_s % 97.0}
     series = history("percona_enhanced", scrapes_ms, os_values, target={"job": "os"})
     snapshot = read(series, "instance=orders-primary")
     cpu = snapshot.series[Metric.CPU_RATIO]
@@ -115,10 +101,7 @@ def test_enhanced_monitoring_is_read_as_the_documents_it_came_from():
     assert 0.0011 == pytest.approx(snapshot.series[Metric.READ_LATENCY_S].value[0])
     assert 1_000 * 1024 == snapshot.series[Metric.SWAP_BYTES].value[0]
     assert 400_000_000 * 1024 == snapshot.series[Metric.FREE_STORAGE_BYTES].value[0]
-    assert (8, 65_000_000 * 1024) == (
-        snapshot.instance.vcpu_count,
-        snapshot.instance.memory_bytes,
-    )
+    assert (8, 65_000_000 * 1024) == (snapshot.instance.vcpu_count, snapshot.instance.memory_bytes)
     assert any("one wait for reads and writes" in g.reason for g in snapshot.gaps)
     assert "Enhanced Monitoring" in snapshot.source
 
@@ -167,9 +150,7 @@ def test_a_host_has_rates_of_its_busiest_disk():
         Series(
             labels=s.labels,
             time_ms=s.time_ms,
-            value=s.value * np.arange(1, COUNT + 1)
-            if s.labels["__name__"].startswith("node_disk")
-            else s.value,
+            value=s.value * np.arange(1, COUNT + 1) if s.labels["__name__"].startswith("node_disk") else s.value,
         )
         for s in page
     ]
@@ -185,9 +166,7 @@ def test_a_host_has_rates_of_its_busiest_disk():
         snapshot.instance.vcpu_count,
         snapshot.instance.memory_bytes,
     )
-    assert (6_553_600 + 409_600) / 60 == pytest.approx(
-        other.series[Metric.READ_BYTES_PER_S].value[0]
-    )
+    assert (6_553_600 + 409_600) / 60 == pytest.approx(other.series[Metric.READ_BYTES_PER_S].value[0])
     with pytest.raises(UsageError, match="no disk 'nvme9n1'"):
         read(growing, "instance=db1:9100", "device=nvme9n1")
 
@@ -204,9 +183,7 @@ def test_an_exporter_that_repeats_itself_is_not_a_load_that_stands_still():
     assert "fetches every 300 s" in snapshot.note
 
 
-@pytest.mark.parametrize(
-    ("ending", "expected"), [("maximum", "statistic Maximum"), ("sum", "statistic Sum")]
-)
+@pytest.mark.parametrize(("ending", "expected"), [("maximum", "statistic Maximum"), ("sum", "statistic Sum")])
 def test_a_rate_is_taken_from_no_statistic_but_the_mean(ending, expected):
     """As of every export: neither a maximum nor a sum says anything of the mean."""
     series = []
@@ -247,10 +224,7 @@ def test_a_server_is_read_in_its_own_way():
     Mimir's interface lies below /prometheus, and the lack of a prefix is told; a low limit is asked for
     less at once; of an answer in part what could be read is judged, and that something is missing said.
     """
-    series, match = (
-        history("cloudwatch_exporter", MINUTES_MS),
-        "dbinstance_identifier=orders-primary",
-    )
+    series, match = (history("cloudwatch_exporter", MINUTES_MS), "dbinstance_identifier=orders-primary")
     warned = read(series, match, warnings=["store gateway: 1 of 3 blocks not queried"])
     limited = read(series, match, prefix="/prometheus", samples_max=300)
 
@@ -268,11 +242,7 @@ def test_what_an_exporter_cannot_say_is_a_gap_with_the_setting_that_would():
     """prometheus-rds-exporter has no balances, whatever is set; others have a setting."""
     qonto = gaps(read(history("qonto", SCRAPES_MS, drawn(QONTO)), "dbidentifier=orders-primary"))
     (names,) = qonto
-    few = [
-        s
-        for s in history("cloudwatch_exporter", MINUTES_MS)
-        if "latency" not in s.labels["__name__"]
-    ]
+    few = [s for s in history("cloudwatch_exporter", MINUTES_MS) if "latency" not in s.labels["__name__"]]
     reading = gaps(read(few, "dbinstance_identifier=orders-primary"))
 
     assert "ReadLatency, WriteLatency, DiskQueueDepth, EBSByteBalance%, EBSIOBalance%" == names
@@ -284,11 +254,7 @@ def test_what_was_bought_comes_with_what_is_said_of_its_class():
     """The class names no instance, so it is asked for by its own label."""
     instance = read(history("qonto", SCRAPES_MS), "dbidentifier=orders-primary").instance
 
-    assert ("db.r5.2xlarge", 8, 64 * 1024**3) == (
-        instance.db_class,
-        instance.vcpu_count,
-        instance.memory_bytes,
-    )
+    assert ("db.r5.2xlarge", 8, 64 * 1024**3) == (instance.db_class, instance.vcpu_count, instance.memory_bytes)
     assert instance.ebs_limits is not None
     assert (287.5e6, 593.75e6, 10_000, 18_750) == (
         instance.ebs_limits.baseline_bytes_per_s,
@@ -304,18 +270,12 @@ def test_two_exporters_are_not_mixed_and_one_fills_the_others_holes():
     del ours[CLOUDWATCH["WriteIOPS"]]
     series = history("qonto", SCRAPES_MS, theirs)
     series += [
-        s
-        for s in history("cloudwatch_exporter", MINUTES_MS, ours)
-        if s.labels["__name__"] != CLOUDWATCH["WriteIOPS"]
+        s for s in history("cloudwatch_exporter", MINUTES_MS, ours) if s.labels["__name__"] != CLOUDWATCH["WriteIOPS"]
     ]
     snapshot = read(series, identifier="orders-primary")
 
-    np.testing.assert_array_equal(
-        ours[CLOUDWATCH["ReadIOPS"]], snapshot.series[Metric.READ_OPS_PER_S].value
-    )
-    np.testing.assert_array_equal(
-        theirs[QONTO["WriteIOPS"]], snapshot.series[Metric.WRITE_OPS_PER_S].value
-    )
+    np.testing.assert_array_equal(ours[CLOUDWATCH["ReadIOPS"]], snapshot.series[Metric.READ_OPS_PER_S].value)
+    np.testing.assert_array_equal(theirs[QONTO["WriteIOPS"]], snapshot.series[Metric.WRITE_OPS_PER_S].value)
     assert "db.r5.2xlarge" == snapshot.instance.db_class
     assert "prometheus-rds-exporter also has ReadThroughput" in snapshot.note
     assert "but cloudwatch_exporter is used for them" in snapshot.note
@@ -335,9 +295,7 @@ def test_a_change_of_class_is_an_event_on_the_timeline():
     snapshot = read(series, "dbidentifier=orders-primary")
 
     assert "db.r5.2xlarge" == snapshot.instance.db_class
-    assert [(START_S + 1817, EventKind.CLASS_CHANGE)] == [
-        (a.time_s, a.kind) for a in snapshot.annotations
-    ]
+    assert [(START_S + 1817, EventKind.CLASS_CHANGE)] == [(a.time_s, a.kind) for a in snapshot.annotations]
 
 
 def test_a_server_that_fails_half_way_leaves_nothing_half_read():
@@ -346,9 +304,7 @@ def test_a_server_that_fails_half_way_leaves_nothing_half_read():
     with Double(series) as double:
         original = double.answer
         double.answer = lambda r: original(r) if "series" in r.path else error(500, "gone")
-        server = server_of(
-            double.url, match=["dbinstance_identifier=orders-primary"], headers=[], environment={}
-        )
+        server = server_of(double.url, match=["dbinstance_identifier=orders-primary"], headers=[], environment={})
         with pytest.raises(SourceError, match=r"failed \(500\): gone"):
             read_prometheus(server, WINDOW, bounds=Bounds(), sleep=lambda _: None)
 

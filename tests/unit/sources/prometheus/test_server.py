@@ -78,9 +78,7 @@ def test_only_amazons_own_hosts_are_sent_a_signature(host, region):
     assert None is parsed(url, PLIMSOLL_PROM_TOKEN="t").region
 
 
-@pytest.mark.parametrize(
-    "text", ["X-Scope-OrgID", ":v", "X: ", "X Y:v", "X:a\r\nEvil: s3cret", "X:s3cret\x00", "X:ü"]
-)
+@pytest.mark.parametrize("text", ["X-Scope-OrgID", ":v", "X: ", "X Y:v", "X:a\r\nEvil: s3cret", "X:s3cret\x00", "X:ü"])
 def test_what_is_no_header_is_refused_without_showing_its_value(text):
     """A line break in a value would be a second header."""
     with pytest.raises(UsageError) as raised:
@@ -97,12 +95,7 @@ def test_credentials_come_from_variables_or_from_the_address():
 
     assert "token1" == parsed("http://h", PLIMSOLL_PROM_TOKEN="token1").token
     assert ("ann", "pw1") == (parsed("http://h", **both).user, parsed("http://h", **both).password)
-    assert ("http://h", "bob", "p@ss", None) == (
-        in_url.url,
-        in_url.user,
-        in_url.password,
-        in_url.token,
-    )
+    assert ("http://h", "bob", "p@ss", None) == (in_url.url, in_url.user, in_url.password, in_url.token)
     assert (None, None, None) == (in_header.token, in_header.user, in_header.password)
 
 
@@ -113,9 +106,7 @@ def test_two_ways_to_say_who_asks_are_refused():
 
 def test_what_is_secret_is_in_no_text_of_the_server():
     """Neither its repr nor what a server repeats of a request shows token, password or header values."""
-    server = parsed(
-        "https://ann:hunter2@h", headers=["X-Api-Key: k3y-value"], match=["team=orders"]
-    )
+    server = parsed("https://ann:hunter2@h", headers=["X-Api-Key: k3y-value"], match=["team=orders"])
     token = parsed("http://h", PLIMSOLL_PROM_TOKEN="t0ken")
     text = f"{server!r} {server} {token!r} {server.url}"
 

@@ -45,9 +45,7 @@ def expected(method: str, url: str, body: bytes, headers: dict[str, str]) -> str
     )
     moment = headers["X-Amz-Date"]
     scope = f"{moment[:8]}/eu-west-1/aps/aws4_request"
-    text = "\n".join(
-        ["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(request.encode()).hexdigest()]
-    )
+    text = "\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(request.encode()).hexdigest()])
     key = f"AWS4{SECRET}".encode()
     for part in (moment[:8], "eu-west-1", "aps", "aws4_request"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()

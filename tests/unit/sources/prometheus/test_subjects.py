@@ -13,10 +13,7 @@ QONTO = history("qonto", SCRAPES_MS)
 def test_two_hosts_of_one_name_are_not_added_up():
     """The label that tells them apart is named."""
     here = history("node_exporter", SCRAPES_MS, target={"instance": "10.0.0.1:9100", "site": "a"})
-    there = [
-        Series(labels={**s.labels, "site": "b"}, time_ms=s.time_ms, value=s.value + 5e6)
-        for s in here
-    ]
+    there = [Series(labels={**s.labels, "site": "b"}, time_ms=s.time_ms, value=s.value + 5e6) for s in here]
     with pytest.raises(UsageError) as raised:
         read([*here, *there], "instance=10.0.0.1:9100")
 
@@ -63,10 +60,7 @@ def test_nothing_that_fits_tells_what_there_is(series, match, identifier, cause,
 def test_the_same_name_in_two_regions_is_two_instances():
     """They are told apart by the label that the exporter has for it."""
     here = history("qonto", SCRAPES_MS)
-    there = [
-        Series(labels={**s.labels, "aws_region": "us-east-1"}, time_ms=s.time_ms, value=s.value)
-        for s in here
-    ]
+    there = [Series(labels={**s.labels, "aws_region": "us-east-1"}, time_ms=s.time_ms, value=s.value) for s in here]
     with pytest.raises(UsageError) as raised:
         read([*here, *there], "dbidentifier=orders-primary")
     snapshot = read([*here, *there], "dbidentifier=orders-primary", "aws_region=us-east-1")

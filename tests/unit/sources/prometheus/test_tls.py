@@ -91,10 +91,7 @@ def test_a_file_of_certificates_that_is_none_is_said(url, tmp_path, monkeypatch)
 )
 def test_http_to_a_port_of_https_is_told_so(body):
     """It has nothing to do with the query."""
-    with (
-        Double(wrong=[Wrong(status=400, body=body)]) as double,
-        pytest.raises(SourceError) as found,
-    ):
+    with Double(wrong=[Wrong(status=400, body=body)]) as double, pytest.raises(SourceError) as found:
         asked(double.url)
 
     assert f"{double.url} uses https, but the request was sent by http" == found.value.message

@@ -57,10 +57,7 @@ def test_hints_fill_what_the_description_leaves_open():
     instance, gaps = describe("a1", described, hints)
 
     assert instance == Instance(
-        identifier="a1",
-        engine="postgres",
-        vcpu_count=8,
-        storage=Storage(kind="gp2", volume_count=4),
+        identifier="a1", engine="postgres", vcpu_count=8, storage=Storage(kind="gp2", volume_count=4)
     )
     assert gaps == []
 

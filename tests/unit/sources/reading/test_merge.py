@@ -35,12 +35,7 @@ MIXED = [*range(0, 30_000, 300), *range(30_000, 36_000, 60)]
     ("parts", "times", "values", "reasons"),
     [
         ([part([300, 60, 180], [3, 1, 2])], [60, 180, 300], [1, 2, 3], []),
-        (
-            [part([60, 120], [1, 2]), part([120, 180], [2 + 1e-12, 3])],
-            [60, 120, 180],
-            [1, 2, 3],
-            [],
-        ),
+        ([part([60, 120], [1, 2]), part([120, 180], [2 + 1e-12, 3])], [60, 120, 180], [1, 2, 3], []),
         ([part([60, 120], [1, 2]), part([120, 60], [7, 1])], [60, 120], [1, 7], [CONFLICT]),
         *(
             ([part([60, 120, 180], [1, bad, 3])], [60, 180], [1, 3], [DROPPED])
@@ -120,18 +115,13 @@ def test_few_late_samples_do_not_change_the_step():
 @settings(deadline=None)
 @given(
     st.lists(
-        st.lists(
-            st.tuples(st.integers(0, 5000), st.floats(allow_nan=True, allow_infinity=True)),
-            max_size=30,
-        ),
+        st.lists(st.tuples(st.integers(0, 5000), st.floats(allow_nan=True, allow_infinity=True)), max_size=30),
         max_size=4,
     )
 )
 def test_whatever_comes_in_a_series_comes_out(parts):
     """Strictly increasing times, values that can be, a positive step: or no series at all."""
-    series, _ = merge(
-        M, [part([t for t, _ in p], [v for _, v in p]) for p in parts if p] or [part([], [])]
-    )
+    series, _ = merge(M, [part([t for t, _ in p], [v for _, v in p]) for p in parts if p] or [part([], [])])
     if series is None:
         return
 

@@ -1,15 +1,7 @@
 import pytest
 
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, Metric
-from plimsoll.sources.reading.names import (
-    CLASH,
-    EC2,
-    LOCAL,
-    LOG_VOLUME,
-    UNUSED,
-    recognise,
-    recognise_id,
-)
+from plimsoll.sources.reading.names import CLASH, EC2, LOCAL, LOG_VOLUME, UNUSED, recognise, recognise_id
 from plimsoll.sources.reading.reading import Statistic
 
 LOCAL_STORAGE = Metric.FREE_LOCAL_STORAGE_BYTES
@@ -47,13 +39,7 @@ def test_every_name_of_ours_is_known_and_in_our_unit(metric):
         ("ReadThroughput [KiB/s]", Metric.READ_BYTES_PER_S, None, None, "KiB/s"),
         ("CPUUtilization (Maximum)", Metric.CPU_RATIO, None, Statistic.MAXIMUM, None),
         ("aws_rds_read_throughput_average", Metric.READ_BYTES_PER_S, None, Statistic.AVERAGE, None),
-        (
-            "aws_rds_ebsbyte_balance_percent_minimum",
-            Metric.BYTE_BALANCE_RATIO,
-            None,
-            Statistic.MINIMUM,
-            None,
-        ),
+        ("aws_rds_ebsbyte_balance_percent_minimum", Metric.BYTE_BALANCE_RATIO, None, Statistic.MINIMUM, None),
         ("aws_rds_ebsiobalance__average", Metric.IO_BALANCE_RATIO, None, Statistic.AVERAGE, None),
         ("aws.rds.ebsbyte_balance", Metric.BYTE_BALANCE_RATIO, None, None, None),
         ("aws.rds.cpuutilization", Metric.CPU_RATIO, None, None, None),
@@ -139,9 +125,7 @@ def test_an_id_may_carry_the_name(query_id, metric):
     assert recognise_id(query_id).metric is metric
 
 
-@pytest.mark.parametrize(
-    "label", ["orders rdsdbdata2 ReadIOPS", "rdsdbdata ReadIOPS", "RDSDBDATA4/WriteThroughput"]
-)
+@pytest.mark.parametrize("label", ["orders rdsdbdata2 ReadIOPS", "rdsdbdata ReadIOPS", "RDSDBDATA4/WriteThroughput"])
 def test_one_volume_of_several_is_not_the_instance(label):
     """RDS reports the sum of all volumes without a volume name; a single one must not be taken for it."""
     assert recognise(label).metric is None

@@ -24,14 +24,10 @@ def measured(**scales: float) -> dict[Metric, Series]:
         Metric.QUEUE_DEPTH: 2.0 * wander**2,
     }
     scaled = {m: values * scales.get(m.value, 1.0) for m, values in usual.items()}
-    return {
-        m: Series(metric=m, step_s=60, time_s=TIMES, value=values) for m, values in scaled.items()
-    }
+    return {m: Series(metric=m, step_s=60, time_s=TIMES, value=values) for m, values in scaled.items()}
 
 
-def checked(
-    series: dict[Metric, Series], instance: Instance = NAMED
-) -> tuple[set[Metric], list[Gap]]:
+def checked(series: dict[Metric, Series], instance: Instance = NAMED) -> tuple[set[Metric], list[Gap]]:
     kept, gaps = in_their_units(series, instance)
     return set(kept), gaps
 
@@ -54,10 +50,7 @@ def test_what_storage_can_do_is_left_as_it_is(scales, instance):
     assert (series, []) == in_their_units(series, instance)
 
 
-@pytest.mark.parametrize(
-    ("scale", "size"),
-    [(1e-6, "0.01 bytes"), (1 / 1024, "8 bytes"), (1e3, "7.81 MiB")],
-)
+@pytest.mark.parametrize(("scale", "size"), [(1e-6, "0.01 bytes"), (1 / 1024, "8 bytes"), (1e3, "7.81 MiB")])
 def test_bytes_in_another_unit_are_left_out_with_their_operations(scale, size):
     """0.008 bytes an operation: MB/s or MiB/s, nobody knows, and a level is told to a percent."""
     kept, (gap,) = checked(measured(read_bytes_per_s=scale))
@@ -81,9 +74,7 @@ def test_milliseconds_are_understood_where_seconds_cannot_be(queue):
     series = measured(read_latency_s=1e3, queue_depth=queue)
     kept, (gap,) = in_their_units(series, NAMED)
 
-    assert kept[Metric.READ_LATENCY_S].value == pytest.approx(
-        measured()[Metric.READ_LATENCY_S].value
-    )
+    assert kept[Metric.READ_LATENCY_S].value == pytest.approx(measured()[Metric.READ_LATENCY_S].value)
     assert "taken for milliseconds: as seconds, storage took 0.9" in gap.reason
 
 

@@ -93,9 +93,7 @@ def test_the_parser_and_our_recorder_agree_on_a_saturated_disk(path: Path):
 def test_the_capture_shows_saturation():
     """For over twenty seconds the disk served more than a GB/s with several requests waiting."""
     snapshot = read_iostat(TEXT)
-    served = np.array(at(snapshot, Metric.READ_BYTES_PER_S)) + at(
-        snapshot, Metric.WRITE_BYTES_PER_S
-    )
+    served = np.array(at(snapshot, Metric.READ_BYTES_PER_S)) + at(snapshot, Metric.WRITE_BYTES_PER_S)
     queue = np.array(at(snapshot, Metric.QUEUE_DEPTH))
 
     assert np.count_nonzero((served > 1e9) & (queue > 4)) >= 20
@@ -108,9 +106,7 @@ def test_the_capture_of_a_limited_disk_shows_its_limit():
     """The kernel held the disk to 100 MB/s for eighty seconds: flat, slow, and a queue of all threads."""
     snapshot = read_iostat(CAPTURES / "capped-iostat.txt")
     read_bytes = np.array(at(snapshot, Metric.READ_BYTES_PER_S))
-    latency, queue = (
-        np.array(at(snapshot, metric)) for metric in (Metric.READ_LATENCY_S, Metric.QUEUE_DEPTH)
-    )
+    latency, queue = (np.array(at(snapshot, metric)) for metric in (Metric.READ_LATENCY_S, Metric.QUEUE_DEPTH))
     held = queue > 12
 
     assert 75 <= np.count_nonzero(held) <= 82
@@ -205,9 +201,7 @@ def test_a_report_over_many_steps_is_a_gap():
 
 def test_a_device_that_comes_late_has_a_gap_before():
     """A report without the device says nothing about it."""
-    text = report("2026-11-20T12:00:00Z", device="sda") + report(
-        "2026-11-20T12:00:01Z", device="sda"
-    )
+    text = report("2026-11-20T12:00:00Z", device="sda") + report("2026-11-20T12:00:01Z", device="sda")
     text += report("2026-11-20T12:00:02Z", ops=900, device="sdb")
     values = at(read(HEADER + text, device="sdb"), Metric.READ_OPS_PER_S)
 
@@ -253,9 +247,7 @@ def test_one_wait_for_both_directions_is_given_to_both():
 
     assert [0.025] == at(snapshot, Metric.READ_LATENCY_S) == at(snapshot, Metric.WRITE_LATENCY_S)
     assert [2000 * 512] == at(snapshot, Metric.READ_BYTES_PER_S)
-    assert (
-        "one wait" in {g.metric: g.reason for g in snapshot.gaps}["read_latency_s, write_latency_s"]
-    )
+    assert "one wait" in {g.metric: g.reason for g in snapshot.gaps}["read_latency_s, write_latency_s"]
 
 
 def test_tables_for_people_are_one_report():
@@ -326,10 +318,7 @@ def test_what_came_whole_before_a_cut_is_used(name: str):
         (HEADER + report("2026-11-20T12:00:00Z") * 3, "no report after"),
         ('{"sysstat": {"hosts": [', "capture"),
         ('{"sysstat": {"hosts": 3}}', "not what 'iostat -o JSON' writes"),
-        (
-            '{"sysstat": {"hosts": [{"statistics": [{"disk": [{"disk_device": "a"}]}]}]}}',
-            "without -x",
-        ),
+        ('{"sysstat": {"hosts": [{"statistics": [{"disk": [{"disk_device": "a"}]}]}]}}', "without -x"),
     ],
 )
 def test_what_is_no_capture_is_an_error_with_the_command_that_makes_one(text: str, says: str):
@@ -347,9 +336,7 @@ def test_captures_are_recognised_by_their_first_bytes():
     assert is_iostat(OLD.encode())
     assert not is_iostat(RECORDED.read_bytes())
     assert not is_iostat(b'{"sysstat": {"sysdata-version": 2.15, "hosts": [{"number-of-cpus": 2')
-    assert not is_iostat(
-        b"Linux 6.1.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n12:00:01 CPU %user\n"
-    )
+    assert not is_iostat(b"Linux 6.1.0 (db1) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n12:00:01 CPU %user\n")
     assert not is_iostat(b"")
 
 

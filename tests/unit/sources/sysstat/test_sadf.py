@@ -84,8 +84,7 @@ def test_sectors_of_sysstat_10_and_11_are_read():
 
 
 @pytest.mark.parametrize(
-    ("zone", "is_known"),
-    [({"utc": 1}, True), ({"tz": "UTC"}, True), ({"utc": 0}, False), ({"tz": "CET"}, False)],
+    ("zone", "is_known"), [({"utc": 1}, True), ({"tz": "UTC"}, True), ({"utc": 0}, False), ({"tz": "CET"}, False)]
 )
 def test_local_times_are_called_unknown(zone: dict[str, Any], is_known: bool):
     """sadf writes UTC unless told otherwise; since 12.7 the name of the zone stands there."""
@@ -156,10 +155,7 @@ def test_a_binary_file_is_read_by_sadf(fake_sadf: Fake, tmp_path: Path):
     assert (NOON_S, NOON_S + 600) == snapshot.window_s
     assert SYSSTAT_12 == (tmp_path / "given").read_bytes()
     text = (tmp_path / "said").read_text().split()
-    assert ["-j", "--", "-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV", "C"] == [
-        text[0],
-        *text[2:],
-    ]
+    assert ["-j", "--", "-d", "-b", "-u", "-r", "-S", "-q", "-n", "DEV", "C"] == [text[0], *text[2:]]
     assert not Path(text[1]).exists()
     # The file says it is of db1, which this machine is not.
     assert "used this machine's device names" in gaps(snapshot)["device names"].reason
@@ -211,9 +207,7 @@ def test_what_sadf_refuses_is_one_sentence_with_the_remedy(fake_sadf: Fake, scri
     assert "on the host that wrote it" in raised.value.hint
 
 
-def test_without_sadf_the_remedy_is_to_run_it_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_sadf_the_remedy_is_to_run_it_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A laptop that got the file by mail need not have sysstat."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SourceError) as raised:
@@ -258,21 +252,7 @@ DAMAGED = [
     (parse_sar, test_sar_text.SYSSTAT_10.encode()),
     (parse_capture, JSON[:6000] + JSON[-200:]),
 ]
-ODD = [
-    "",
-    "nan",
-    "NaN",
-    "-1",
-    "1e999",
-    "\x00",
-    "9" * 5000,
-    "{",
-    "[",
-    '"',
-    "99:99:99",
-    "12:00:00 PM",
-    "٣",
-]
+ODD = ["", "nan", "NaN", "-1", "1e999", "\x00", "9" * 5000, "{", "[", '"', "99:99:99", "12:00:00 PM", "٣"]
 
 
 @given(st.data())

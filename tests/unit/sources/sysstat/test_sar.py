@@ -204,11 +204,7 @@ TWO = table("12:00:00", line("12:10:00", 1), line("12:20:00", 2))
     ("text", "expected", "why"),
     [
         pytest.param(
-            *(
-                TWO + "".join(BY_HAND + LATE),
-                [1, 2, 4, 6],
-                "2 samples left out: not of the usual step",
-            ),
+            *(TWO + "".join(BY_HAND + LATE), [1, 2, 4, 6], "2 samples left out: not of the usual step"),
             id="someone ran the collector by hand between two: neither half is a step",
         ),
         pytest.param(TWO + TWO, [1, 2], "2 samples left out", id="a file given twice counts once"),

@@ -10,17 +10,7 @@ from plimsoll.model.snapshot import EventKind
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.sysstat.recognise import is_host_capture
 from plimsoll.sources.sysstat.sar_text import is_sar_text
-from unit.sources.sysstat.fixture_sar import (
-    COLUMNS,
-    DAY_S,
-    HEADER,
-    NOON_S,
-    at,
-    gaps,
-    line,
-    read,
-    table,
-)
+from unit.sources.sysstat.fixture_sar import COLUMNS, DAY_S, HEADER, NOON_S, at, gaps, line, read, table
 
 TEXT = (Path(__file__).parent / "captures/sar.txt").read_text()
 
@@ -102,10 +92,7 @@ def test_a_day_goes_on_after_midnight():
 
 def test_several_days_one_after_another_are_one_snapshot():
     """Each run begins with its date, so `cat` of the days' texts can be read at once."""
-    days = [
-        table("12:00:00", line("12:10:00"), header=HEADER.replace("-20", f"-{day}"))
-        for day in (20, 21)
-    ]
+    days = [table("12:00:00", line("12:10:00"), header=HEADER.replace("-20", f"-{day}")) for day in (20, 21)]
     times = read("".join(days)).series[Metric.READ_BYTES_PER_S].time_s
 
     assert [NOON_S, NOON_S + DAY_S] == times.tolist()
@@ -175,9 +162,7 @@ def test_a_line_that_was_cut_is_not_read():
 def test_numbers_for_people_are_read_and_called_rounded():
     """-h shortens 17510.4 kB/s to 17.1M; the unit counts, and a gap says how exact that is."""
     columns = "tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util DEV"
-    text = (
-        f"{HEADER}12:00:00 {columns}\n12:00:01 4325.00 17.1M 512.0k 0.0k 5.0k 0.37 0.08 29.2% vda\n"
-    )
+    text = f"{HEADER}12:00:00 {columns}\n12:00:01 4325.00 17.1M 512.0k 0.0k 5.0k 0.37 0.08 29.2% vda\n"
     snapshot = read(text)
 
     assert [pytest.approx(17.1 * 1024**2)] == at(snapshot, Metric.READ_BYTES_PER_S)
@@ -202,10 +187,7 @@ def test_colours_and_greetings_do_no_harm():
         (table("12:00:00"), "no sample of disks"),
         (f"{HEADER}12:00:00 CPU %user %iowait %idle\n12:00:01 all 1.00 1.00 98.00\n", "no sample"),
         (table("12:00:01", line("12:00:01")), "state the length of any step"),
-        (
-            table("12:00:00", line("12:00:01"), header=HEADER.replace("-11-", "-13-")),
-            "does not exist",
-        ),
+        (table("12:00:00", line("12:00:01"), header=HEADER.replace("-11-", "-13-")), "does not exist"),
         (table("12:00:00", line("12:00:01"), header=HEADER.replace("-20", "")), "date that cannot"),
         (f"{HEADER}12:00:00 DEV tps\n12:00:01 vda 1.00\n", "no rates of reads and writes"),
     ],

@@ -19,10 +19,7 @@ def stream(*identifiers, seed=1):
 
 def names(found):
     """Who was found, in order; the unread in brackets."""
-    return [
-        f"({i.identifier})" if isinstance(i, UnreadInstance) else i.instance.identifier
-        for i in found
-    ]
+    return [f"({i.identifier})" if isinstance(i, UnreadInstance) else i.instance.identifier for i in found]
 
 
 def test_a_stream_of_several_instances_gives_a_snapshot_of_each(tmp_path):
@@ -33,11 +30,7 @@ def test_a_stream_of_several_instances_gives_a_snapshot_of_each(tmp_path):
     assert ["a", "b", "c"] == names(found)
     for snapshot in found:
         named = read_export(tmp_path / "e", identifier=snapshot.instance.identifier)
-        assert (named.series, named.instance, named.source) == (
-            snapshot.series,
-            snapshot.instance,
-            snapshot.source,
-        )
+        assert (named.series, named.instance, named.source) == (snapshot.series, snapshot.instance, snapshot.source)
 
 
 def test_an_instance_whose_metrics_lie_in_many_files_is_one(tmp_path):
@@ -57,9 +50,7 @@ def test_an_instance_whose_metrics_lie_in_many_files_is_one(tmp_path):
 
 def test_descriptions_find_their_instances(tmp_path):
     """Class and storage come from one answer for all; who is described without metrics is unread."""
-    corpus.write(
-        tmp_path / "e", {"a.jsonl": stream("a", "b"), "i.json": corpus.described("a", "b", "idle")}
-    )
+    corpus.write(tmp_path / "e", {"a.jsonl": stream("a", "b"), "i.json": corpus.described("a", "b", "idle")})
     a, b, idle = read_all(tmp_path / "e")
 
     assert "db.r5.2xlarge" == a.instance.db_class == b.instance.db_class
@@ -98,11 +89,7 @@ def test_samples_of_nobody_are_not_given_to_everybody(tmp_path):
     only = corpus.Made(day.time_s, {"CPUUtilization": day.values["CPUUtilization"]})
     rates = corpus.Made(day.time_s, {n: day.values[n] for n in ("ReadIOPS", "WriteIOPS")})
     corpus.write(
-        tmp_path / "e",
-        {
-            "a.jsonl": corpus.stream_lines(rates, identifiers=("a", "b")),
-            "c.csv": corpus.csv_wide(only),
-        },
+        tmp_path / "e", {"a.jsonl": corpus.stream_lines(rates, identifiers=("a", "b")), "c.csv": corpus.csv_wide(only)}
     )
     found = list(read_all(tmp_path / "e"))
 
@@ -117,9 +104,7 @@ def test_an_export_of_one_or_of_a_single_file_is_what_it_was(tmp_path):
     Samples without any name, or of one name, make the snapshot that naming nobody makes; a file of a
     stream may hold a fleet.
     """
-    folder = corpus.write(
-        tmp_path / "e", {"m.csv": corpus.csv_wide(corpus.made(60)), "i.json": corpus.described()}
-    )
+    folder = corpus.write(tmp_path / "e", {"m.csv": corpus.csv_wide(corpus.made(60)), "i.json": corpus.described()})
     corpus.write(tmp_path, {"a.jsonl": stream("b", "a")})
 
     assert [read_export(folder)] == list(read_all(folder))

@@ -35,11 +35,7 @@ def test_the_description_of_the_same_instance_is_taken(tmp_path):
     """Exporters that tell no class get it from the answer; what they tell beside it stays."""
     instance = described(tmp_path, "ORDERS").instance
 
-    assert ("db.r5.large", 300, "eu-west-1") == (
-        instance.db_class,
-        instance.storage.size_gib,
-        instance.region,
-    )
+    assert ("db.r5.large", 300, "eu-west-1") == (instance.db_class, instance.storage.size_gib, instance.region)
 
 
 def test_a_host_is_known_by_its_address_and_means_the_one_described_instance(tmp_path):

@@ -19,20 +19,13 @@ from strategies import snapshots
 
 def small() -> Snapshot:
     reads = Series(
-        metric=Metric.READ_OPS_PER_S,
-        step_s=60,
-        time_s=np.array([60, 120, 240]),
-        value=np.array([1.0, 2.5, 3.0]),
+        metric=Metric.READ_OPS_PER_S, step_s=60, time_s=np.array([60, 120, 240]), value=np.array([1.0, 2.5, 3.0])
     )
-    return Snapshot(
-        instance=Instance(identifier="orders"), series={reads.metric: reads}, source="a test"
-    )
+    return Snapshot(instance=Instance(identifier="orders"), series={reads.metric: reads}, source="a test")
 
 
 @pytest.mark.parametrize("name", ["s.json", "s.json.gz", "s.JSON.GZ"])
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(snapshot=snapshots(may_have_nan=True))
 def test_what_is_written_is_what_is_read(tmp_path: Path, name: str, snapshot: Snapshot):
     """A snapshot survives its file, packed or not, times off the grid and samples of nothing included."""
@@ -97,10 +90,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
         ('{"metric":"read_ops_per_s","step_s":60,"start_s":60,"value":[-1]}', "impossible"),
         ('{"metric":"read_ops_per_s","step_s":60,"start_s":60,"value":[1e300]}', "impossible"),
         ('{"metric":"read_ops_per_s","step_s":60,"start_s":1e300,"value":[1]}', "Expected `int"),
-        (
-            '{"metric":"read_ops_per_s","step_s":60,"time_s":[99999999999],"value":[1]}',
-            "impossible",
-        ),
+        ('{"metric":"read_ops_per_s","step_s":60,"time_s":[99999999999],"value":[1]}', "impossible"),
         ('{"metric":"read_ops_per_s","step_s":1,"time_s":[1,20000001],"value":[1,1]}', "too far"),
         ('{"metric":"read_qos","step_s":60,"start_s":60,"value":[1]}', "read_qos"),
     ],

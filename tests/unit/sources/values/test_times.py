@@ -112,11 +112,7 @@ def test_numbers_of_all_sizes_may_be_mixed(seconds):
 
 
 @settings(deadline=None)
-@given(
-    st.lists(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50), max_size=20
-    )
-)
+@given(st.lists(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50), max_size=20))
 def test_nothing_is_a_traceback(values):
     seconds, readable = epoch_seconds(values)
 

@@ -11,9 +11,7 @@ MIDNIGHT = 18_700 * DAY_S
 
 def day(number: int, *, high_s: float, measured_s: float, peak: float) -> DaySummary:
     """A summary of one day."""
-    return DaySummary(
-        day=number, family=FAMILY, high_s=high_s, measured_s=measured_s, peak_ratio=peak
-    )
+    return DaySummary(day=number, family=FAMILY, high_s=high_s, measured_s=measured_s, peak_ratio=peak)
 
 
 def test_samples_belong_to_the_day_in_which_they_start():
@@ -21,9 +19,7 @@ def test_samples_belong_to_the_day_in_which_they_start():
     times = MIDNIGHT + 60 * np.arange(-3, 3)
     ratios = np.array([0.9, 0.81, 0.8, 0.1, np.nan, 0.99])
 
-    assert summarise(
-        FAMILY, times, ratios, step_s=60, window_s=(MIDNIGHT - 120, MIDNIGHT + 180)
-    ) == [
+    assert summarise(FAMILY, times, ratios, step_s=60, window_s=(MIDNIGHT - 120, MIDNIGHT + 180)) == [
         day(18_699, high_s=60.0, measured_s=120.0, peak=0.81),
         day(18_700, high_s=60.0, measured_s=120.0, peak=0.99),
     ]

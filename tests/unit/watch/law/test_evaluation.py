@@ -24,12 +24,7 @@ def observe(
     at_s = START_S + MINUTE * minute
     since_s = at_s - 60 * MINUTE
     found = [
-        Condition(
-            ceiling=name,
-            at_s=at_s,
-            nearing_since_s=since_s,
-            bound_since_s=None if is_near else since_s,
-        )
+        Condition(ceiling=name, at_s=at_s, nearing_since_s=since_s, bound_since_s=None if is_near else since_s)
         for name in ceilings
     ]
     if not is_known:

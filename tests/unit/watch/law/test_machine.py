@@ -8,15 +8,8 @@ from plimsoll.watch.law.machine import Standing, Timing, step
 from plimsoll.watch.law.message import WatchState
 from watched import MINUTE, START_S, SUBJECT, walk
 
-OK, NEARING, BOUND, UNKNOWN = (
-    WatchState.OK,
-    WatchState.NEARING,
-    WatchState.BOUND,
-    WatchState.UNKNOWN,
-)
-TIMING = Timing(
-    bound_for_s=10 * MINUTE, nearing_for_s=5 * MINUTE, clear_s=20 * MINUTE, gap_s=30 * MINUTE
-)
+OK, NEARING, BOUND, UNKNOWN = (WatchState.OK, WatchState.NEARING, WatchState.BOUND, WatchState.UNKNOWN)
+TIMING = Timing(bound_for_s=10 * MINUTE, nearing_for_s=5 * MINUTE, clear_s=20 * MINUTE, gap_s=30 * MINUTE)
 
 
 def letters(text: str) -> list[tuple[int, str]]:
@@ -38,10 +31,7 @@ def letters(text: str) -> list[tuple[int, str]]:
         # When the harder condition has been calm for its time and the softer one holds: nearing again.
         ("b" * 11 + "n" * 40, [(5, NEARING, 1), (10, BOUND, 2), (31, NEARING, 3)]),
         # Numbers of a later episode begin at 1 again.
-        (
-            "b" * 11 + "." * 22 + "b" * 6,
-            [(5, NEARING, 1), (10, BOUND, 2), (31, OK, 3), (38, NEARING, 1)],
-        ),
+        ("b" * 11 + "." * 22 + "b" * 6, [(5, NEARING, 1), (10, BOUND, 2), (31, OK, 3), (38, NEARING, 1)]),
         # Unknown never ends an alert, however long, and calm minutes before it count no more.
         ("b" * 11 + "." * 19 + "?" * 40 + "." * 19, [(5, NEARING, 1), (10, BOUND, 2)]),
         ("b" * 11 + "." * 19 + "?" * 200 + "." * 19, [(5, NEARING, 1), (10, BOUND, 2)]),
@@ -82,11 +72,7 @@ def test_a_gap_between_two_calm_samples_is_not_calm():
     seen = walk(TIMING, [*letters("b" * 11), (15, "."), (75, "."), (94, ".")])
 
     assert seen == [(5, NEARING, 1), (10, BOUND, 2)]
-    assert walk(TIMING, [*letters("b" * 11), (15, "."), (75, "."), (90, "."), (95, ".")])[-1] == (
-        95,
-        OK,
-        3,
-    )
+    assert walk(TIMING, [*letters("b" * 11), (15, "."), (75, "."), (90, "."), (95, ".")])[-1] == (95, OK, 3)
 
 
 def test_data_that_are_not_newer_change_nothing():
@@ -103,7 +89,4 @@ def test_the_rule_about_missing_data_is_unknown_instead_of_bound():
     """Its condition held is announced as unknown, and it ends with the first sample."""
     timing = Timing(bound_for_s=1800, nearing_for_s=1800, clear_s=0, gap_s=1800, fired=UNKNOWN)
 
-    assert walk(timing, [(0, "b"), (20, "b"), (30, "b"), (35, "b"), (36, ".")]) == [
-        (30, UNKNOWN, 1),
-        (36, OK, 2),
-    ]
+    assert walk(timing, [(0, "b"), (20, "b"), (30, "b"), (35, "b"), (36, ".")]) == [(30, UNKNOWN, 1), (36, OK, 2)]

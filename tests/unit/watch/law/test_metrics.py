@@ -37,26 +37,15 @@ BYTES = CeilingNumbers(
 NUMBERS = InstanceNumbers(
     at_s=int(NOW_S) - 120,
     verdict=Verdict.NEAR,
-    facts=(
-        ("instance_class", "db.r5.large"),
-        ("storage_type", "gp2"),
-        ("engine", "postgres"),
-        ("simulated", "true"),
-    ),
+    facts=(("instance_class", "db.r5.large"), ("storage_type", "gp2"), ("engine", "postgres"), ("simulated", "true")),
     catalog_s=1_690_000_000,
     ceilings=(BYTES,),
 )
 BOUND = Standing(subject=watched.SUBJECT, state=WatchState.BOUND, since_s=1_699_990_000, number=1)
 STATUS = InstanceStatus(
-    instance=watched.INSTANCE,
-    standings=(BOUND,),
-    numbers=NUMBERS,
-    fresh_until_s=STEADY_S + 1,
-    interval_s=60.0,
+    instance=watched.INSTANCE, standings=(BOUND,), numbers=NUMBERS, fresh_until_s=STEADY_S + 1, interval_s=60.0
 )
-SPARE = ProcessStatus(
-    version="1.2", is_owner=False, round_s=NOW_S, counts={(POLLS.name, "rds:*"): 3}
-)
+SPARE = ProcessStatus(version="1.2", is_owner=False, round_s=NOW_S, counts={(POLLS.name, "rds:*"): 3})
 
 
 def exposed(
@@ -67,8 +56,7 @@ def exposed(
     known = OwnerStatus(instances=instances, waiting={"ops": 2}, **money)
     found = samples_of(replace(SPARE, is_owner=True), known, now_s=NOW_S, steady_s=steady_s)
     return {
-        (one.name.removeprefix("plimsoll_"), *(v for v in one.labels if v not in PLACE)): one.value
-        for one in found
+        (one.name.removeprefix("plimsoll_"), *(v for v in one.labels if v not in PLACE)): one.value for one in found
     }
 
 
@@ -129,15 +117,11 @@ def test_a_use_above_the_baseline_leaves_no_headroom():
 
     found = exposed(replace(STATUS, numbers=numbers))
 
-    assert (2.5, 0.0) == (
-        found["ceiling_used_ratio", CEILING],
-        found["headroom_bytes_per_second", CEILING],
-    )
+    assert (2.5, 0.0) == (found["ceiling_used_ratio", CEILING], found["headroom_bytes_per_second", CEILING])
 
 
 @pytest.mark.parametrize(
-    ("status", "steady_s"),
-    [(STATUS, STEADY_S + 2), (replace(STATUS, fresh_until_s=None), STEADY_S)],
+    ("status", "steady_s"), [(STATUS, STEADY_S + 2), (replace(STATUS, fresh_until_s=None), STEADY_S)]
 )
 def test_old_numbers_are_not_the_present_ones(status: InstanceStatus, steady_s: float):
     """When nothing new was read, or the loop is late, only limits, age, unknown states and open alerts stay."""
@@ -148,18 +132,10 @@ def test_old_numbers_are_not_the_present_ones(status: InstanceStatus, steady_s: 
         found["instance_verdict", "unknown"],
         found["instance_verdict", "near"],
     )
-    assert (1.0, 0.0) == (
-        found["ceiling_state", CEILING, "unknown"],
-        found["ceiling_state", CEILING, "nearing"],
-    )
+    assert (1.0, 0.0) == (found["ceiling_state", CEILING, "unknown"], found["ceiling_state", CEILING, "nearing"])
     assert found["alert", "bound", CEILING, "bound"] == 1.0
     assert found["ceiling_bytes_per_second", CEILING, "baseline"] == 100e6
-    gone = {
-        "served_bytes_per_second",
-        "balance_ratio",
-        "time_to_empty_seconds",
-        "ceiling_used_ratio",
-    }
+    gone = {"served_bytes_per_second", "balance_ratio", "time_to_empty_seconds", "ceiling_used_ratio"}
     assert not gone & {key[0] for key in found}
 
 
@@ -195,13 +171,7 @@ def test_a_series_is_there_once():
     once = exposed(STATUS)
     found = samples_of(
         SPARE,
-        OwnerStatus(
-            instances=(STATUS, STATUS),
-            month_usd=None,
-            budget_usd=None,
-            planned_usd=None,
-            waiting={},
-        ),
+        OwnerStatus(instances=(STATUS, STATUS), month_usd=None, budget_usd=None, planned_usd=None, waiting={}),
         now_s=NOW_S,
         steady_s=STEADY_S,
     )
@@ -230,9 +200,7 @@ def test_the_guide_has_every_metric():
         labels = [name for name in metric.labels if name not in place]
         shown = ", ".join(f"`{name}`" for name in labels)
         rows.append(f"| `{metric.name}` | {shown or '-'} | {metric.meaning} |")
-    written = re.findall(
-        r"^\| `plimsoll_.*\|$", (ROOT / "docs/guides/watch.md").read_text(), re.MULTILINE
-    )
+    written = re.findall(r"^\| `plimsoll_.*\|$", (ROOT / "docs/guides/watch.md").read_text(), re.MULTILINE)
 
     assert rows == written, "\n".join(["write this below 'Metrics':", *rows])
 

@@ -90,10 +90,7 @@ def test_a_limit_that_nobody_documents_has_a_state():
 
 def test_of_space_the_used_part_is_shown():
     """The metric counts what is free: 100 GB less 30 GB."""
-    free = {
-        Metric.FREE_STORAGE_BYTES: np.full(180, 30e9),
-        Metric.READ_BYTES_PER_S: np.full(180, 1.0),
-    }
+    free = {Metric.FREE_STORAGE_BYTES: np.full(180, 30e9), Metric.READ_BYTES_PER_S: np.full(180, 1.0)}
     whole = watched.ceiling(Family.STORAGE_SPACE, Phase.FIXED, 100e9, unit="bytes")
     space = replace(watched.resource(Family.STORAGE_SPACE, peak=70e9, bound=whole), unit="bytes")
 
@@ -118,8 +115,7 @@ def test_the_day_of_the_catalog_is_that_of_the_oldest_number():
 
 
 @pytest.mark.parametrize(
-    ("read_on", "catalog_s"),
-    [("2025-01-31", 1_738_281_600), ("2025-01", 1_735_689_600), ("", None), ("now", None)],
+    ("read_on", "catalog_s"), [("2025-01-31", 1_738_281_600), ("2025-01", 1_735_689_600), ("", None), ("now", None)]
 )
 def test_a_number_may_have_a_day_a_month_or_no_date(read_on: str, catalog_s: int | None):
     """What is true by definition, or read from the instance itself, has no date."""

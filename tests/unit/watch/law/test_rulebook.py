@@ -28,9 +28,7 @@ def test_only_missing_data_are_unknown_when_they_fire():
 
 def test_nothing_is_ok_without_data():
     """Of an instance of which nothing is known, no rule says that all is well, except that it buys nothing."""
-    blind = watched.situation(
-        watched.diagnosis(ceilings=(), verdict=watched.Verdict.UNKNOWN), served=float("nan")
-    )
+    blind = watched.situation(watched.diagnosis(ceilings=(), verdict=watched.Verdict.UNKNOWN), served=float("nan"))
 
     levels = {c.level for found in conditions_of(blind, RuleTables()).values() for c in found}
     assert levels == {WatchState.UNKNOWN}

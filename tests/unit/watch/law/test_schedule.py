@@ -28,9 +28,7 @@ CALM = Standing(subject=SUBJECT)
 def plan(usd: float | None, **urgencies: Urgency) -> PollPlan:
     """The intervals of instances with 14 metrics each, with so many dollars for 30 days."""
     demands = [PollDemand(name=n, urgency=u, metric_count=14) for n, u in urgencies.items()]
-    return planned(
-        demands, PollSettings(), usd_per_metric=PRICE, usd_left=usd, left_s=float(MONTH_S)
-    )
+    return planned(demands, PollSettings(), usd_per_metric=PRICE, usd_left=usd, left_s=float(MONTH_S))
 
 
 HEADROOM = replace(CALM, subject=INSTANCE.subject("headroom"), state=WatchState.BOUND)
@@ -50,9 +48,7 @@ HEADROOM = replace(CALM, subject=INSTANCE.subject("headroom"), state=WatchState.
         (CALM, DAY_S, 1, Urgency.NORMAL),
     ],
 )
-def test_what_nears_is_read_more_often(
-    standing: Standing, at_s: int, far_since_s: int, urgency: Urgency
-):
+def test_what_nears_is_read_more_often(standing: Standing, at_s: int, far_since_s: int, urgency: Urgency):
     """And what is far from everything for a day less often."""
     assert urgency_of([CALM, standing], at_s=at_s, far_since_s=far_since_s) is urgency
 

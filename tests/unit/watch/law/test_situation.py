@@ -41,9 +41,7 @@ def test_reads_and_writes_are_added():
     """The use of a storage ceiling is both together; where one is missing, it is not known."""
     both = watched.situation(served=80e6)
     only_reads = situation_of(
-        builders.snapshot({Metric.READ_BYTES_PER_S: np.ones(10)}),
-        watched.diagnosis(),
-        at_s=START_S + 600,
+        builders.snapshot({Metric.READ_BYTES_PER_S: np.ones(10)}), watched.diagnosis(), at_s=START_S + 600
     )
 
     assert both.uses[Family.INSTANCE_EBS_THROUGHPUT].ratio_now(END_S) == 0.8

@@ -68,9 +68,7 @@ def test_a_message_has_all_that_surrounds_it():
     """Advice, the address of the runbook, and that the data are simulated."""
     found = message_of(
         transition(number=2),
-        Surroundings(
-            advice=("Stop it",), is_simulated=True, runbook_base="https://x/", picture_png=b"png"
-        ),
+        Surroundings(advice=("Stop it",), is_simulated=True, runbook_base="https://x/", picture_png=b"png"),
     )
 
     assert (found.key, found.number) == ("0123456789abcdef", 2)

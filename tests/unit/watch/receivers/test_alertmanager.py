@@ -5,17 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures.receivers.doubles import Given, Recorder
-from fixtures.receivers.messages import (
-    BOUND,
-    HOSTILE,
-    KEY,
-    NEARING,
-    RESOLVED,
-    START_S,
-    UNKNOWN,
-    hostile,
-    message,
-)
+from fixtures.receivers.messages import BOUND, HOSTILE, KEY, NEARING, RESOLVED, START_S, UNKNOWN, hostile, message
 from plimsoll.errors import SourceError
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.receivers.alertmanager import AlertmanagerReceiver, alert_name
@@ -148,11 +138,7 @@ def test_hostile_texts_are_values(recorder, text):
 
 @pytest.mark.parametrize(
     ("rule", "name"),
-    [
-        ("bound", "PlimsollBound"),
-        ("time-to-empty", "PlimsollTimeToEmpty"),
-        ("no data/ü", "PlimsollNoData"),
-    ],
+    [("bound", "PlimsollBound"), ("time-to-empty", "PlimsollTimeToEmpty"), ("no data/ü", "PlimsollNoData")],
 )
 def test_the_name_of_an_alert_is_that_of_its_rule(rule, name):
     assert name == alert_name(rule)

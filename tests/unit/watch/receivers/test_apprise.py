@@ -74,9 +74,7 @@ def test_without_the_extra_one_sentence_says_what_installs_it():
         "try: open_receiver(AppriseSettings(name='team', url_env='A'), {'A': 'json://x'})\n"
         "except PlimsollError as error: print(error.message, error.hint)\n"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert (
         "receiver 'team' of the kind 'apprise' needs the extra 'notify', which is not installed "

@@ -103,12 +103,7 @@ def test_tls_is_tried():
         (SlackSettings(name="s", webhook_url_env="U"), "hooks.example", 443, True),
         (PagerDutySettings(name="p", routing_key_env="K"), "events.pagerduty.com", 443, True),
         (EmailSettings(name="e", host="mx", sender="a@b.c", to=("d@e.f",)), "mx", 587, False),
-        (
-            EmailSettings(name="e", host="mx", security="tls", sender="a@b.c", to=("d@e.f",)),
-            "mx",
-            465,
-            True,
-        ),
+        (EmailSettings(name="e", host="mx", security="tls", sender="a@b.c", to=("d@e.f",)), "mx", 465, True),
         (WebhookSettings(name="w", url="http://h:81/x"), "h", 81, False),
     ],
 )

@@ -7,16 +7,7 @@ import pytest
 
 from fixtures.certificates import signed_by_itself
 from fixtures.receivers.mail import PASSWORD, USER, MailBox
-from fixtures.receivers.messages import (
-    BOUND,
-    HOSTILE,
-    KEY,
-    NEARING,
-    RESOLVED,
-    hostile,
-    message,
-    picture,
-)
+from fixtures.receivers.messages import BOUND, HOSTILE, KEY, NEARING, RESOLVED, hostile, message, picture
 from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.watch.receivers import email
 from plimsoll.watch.receivers.email import EmailReceiver, MailServer
@@ -45,12 +36,7 @@ def receiver(port: int, *, to=TO, notes=None, **server) -> EmailReceiver:
     kept = [] if notes is None else notes
     now_s = 1_795_343_700.0
     return EmailReceiver(
-        "team",
-        MailServer(port=port, **fields),
-        "plimsoll@example.com",
-        to,
-        note=kept.append,
-        now=lambda: now_s,
+        "team", MailServer(port=port, **fields), "plimsoll@example.com", to, note=kept.append, now=lambda: now_s
     )
 
 
@@ -180,9 +166,7 @@ def test_nobody_there_is_one_sentence():
     assert "unable to reach receiver 'team': connection refused" == found.value.message
 
 
-@pytest.mark.parametrize(
-    "address", ["", "nobody", "a@b\r\nBcc: c@d", "a b@c", "<a@b>", "@b", "ü@b"]
-)
+@pytest.mark.parametrize("address", ["", "nobody", "a@b\r\nBcc: c@d", "a b@c", "<a@b>", "@b", "ü@b"])
 def test_an_address_that_is_none_is_refused(address):
     with pytest.raises(UsageError, match="has an address that is none"):
         receiver(25, to=(address,))

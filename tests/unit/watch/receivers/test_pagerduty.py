@@ -7,17 +7,7 @@ import pytest
 
 from fixtures.receivers.doubles import PagerDuty as Double
 from fixtures.receivers.doubles import given
-from fixtures.receivers.messages import (
-    BOUND,
-    EMPTY,
-    EMPTY_KEY,
-    HOSTILE,
-    KEY,
-    NEARING,
-    RESOLVED,
-    hostile,
-    message,
-)
+from fixtures.receivers.messages import BOUND, EMPTY, EMPTY_KEY, HOSTILE, KEY, NEARING, RESOLVED, hostile, message
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.receivers.pagerduty import PagerDuty
 from plimsoll.watch.receivers.receiver import BusyReceiver, RefusedError

@@ -67,9 +67,7 @@ def test_a_secret_is_read_from_a_file(tmp_path: Path):
 
 def test_what_is_wrong_is_one_sentence(golden: Callable[[str, str], None]):
     """A table that cannot work is refused before anything is sent, and no secret is shown."""
-    shown = refused(
-        "receivers.toml.txt", lambda text: open_receiver(settings_of(text), ENVIRONMENT)
-    )
+    shown = refused("receivers.toml.txt", lambda text: open_receiver(settings_of(text), ENVIRONMENT))
 
     assert SECRET not in shown
     assert all("receiver" in line for line in shown.splitlines() if line.startswith("error: "))
@@ -97,21 +95,11 @@ def test_the_examples_of_the_guide_work(tmp_path: Path):
     """Every table of docs/guides/alert-receivers.md opens a receiver, and every kind has one."""
     guide = (ROOT / "docs" / "guides" / "alert-receivers.md").read_text(encoding="utf-8")
     (tmp_path / "secret").write_text(SECRET)
-    environment = {
-        "SLACK_TOKEN": SECRET,
-        "SLACK_WEBHOOK_URL": ADDRESS,
-        "APPRISE_URL": "json://127.0.0.1",
-    }
-    tables = [
-        table
-        for _, lines in blocks(guide, "toml")
-        for table in tomllib.loads("\n".join(lines))["receivers"]
-    ]
+    environment = {"SLACK_TOKEN": SECRET, "SLACK_WEBHOOK_URL": ADDRESS, "APPRISE_URL": "json://127.0.0.1"}
+    tables = [table for _, lines in blocks(guide, "toml") for table in tomllib.loads("\n".join(lines))["receivers"]]
     for table in tables:
         files = {key: str(tmp_path / "secret") for key in table if key.endswith("_file")}
         settings = msgspec.convert(table | files, type=ReceiverSettings)
 
         assert table["name"] == open_receiver(settings, environment).name
-    assert {"slack", "alertmanager", "pagerduty", "webhook", "email", "apprise"} == {
-        table["kind"] for table in tables
-    }
+    assert {"slack", "alertmanager", "pagerduty", "webhook", "email", "apprise"} == {table["kind"] for table in tables}

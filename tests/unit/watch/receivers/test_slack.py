@@ -7,17 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures.receivers.doubles import Given, Slack, given
-from fixtures.receivers.messages import (
-    BOUND,
-    HOSTILE,
-    KEY,
-    MESSAGES,
-    NEARING,
-    RESOLVED,
-    hostile,
-    message,
-    picture,
-)
+from fixtures.receivers.messages import BOUND, HOSTILE, KEY, MESSAGES, NEARING, RESOLVED, hostile, message, picture
 from plimsoll.errors import SourceError
 from plimsoll.watch.receivers.receiver import BusyReceiver, RefusedError
 from plimsoll.watch.receivers.secret import Secret

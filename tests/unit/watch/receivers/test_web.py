@@ -154,7 +154,5 @@ def test_the_search_for_secrets_knows_their_forms():
     """An answer that repeats a secret percent-encoded or in base64 is not shown."""
     receiver = WebReceiver("team", [Secret("a/b c=d")])
 
-    assert ["", "", ""] == [
-        receiver.said(b) for b in (b"a/b c=d", b"a%2Fb%20c%3Dd", b"YS9iIGM9ZA==")
-    ]
+    assert ["", "", ""] == [receiver.said(b) for b in (b"a/b c=d", b"a%2Fb%20c%3Dd", b"YS9iIGM9ZA==")]
     assert "fine" == receiver.said(b"fine")

@@ -67,10 +67,7 @@ def test_the_signature_is_that_of_standard_webhooks(secret):
     expected = base64.b64encode(hmac.digest(key, text, hashlib.sha256)).decode()
 
     assert f"v1,{expected}" == sent.headers["webhook-signature"]
-    assert (f"{KEY}-2", str(NOW_S)) == (
-        sent.headers["webhook-id"],
-        sent.headers["webhook-timestamp"],
-    )
+    assert (f"{KEY}-2", str(NOW_S)) == (sent.headers["webhook-id"], sent.headers["webhook-timestamp"])
 
 
 def test_a_secret_that_is_no_base64_is_refused():

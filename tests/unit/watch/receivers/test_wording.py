@@ -28,11 +28,7 @@ def test_a_line_is_printable_and_short(text, length):
 
 
 def test_what_is_cut_ends_with_an_ellipsis():
-    assert ("abcd", "abc…", "a b") == (
-        one_line("abcd", 4),
-        one_line("abcde", 4),
-        one_line("a\r\n\tb", 9),
-    )
+    assert ("abcd", "abc…", "a b") == (one_line("abcd", 4), one_line("abcde", 4), one_line("a\r\n\tb", 9))
 
 
 @given(st.text())
@@ -59,10 +55,7 @@ def test_headlines_and_subjects():
     assert "orders-primary: instance EBS throughput (bound)" == subject_of(BOUND)
     assert "orders-primary: bound" == subject_of(message(ceiling=""))
     assert "unnamed instance" == instance_of(message(instance="\n"))
-    assert ("account 123456789012, eu-west-1", "") == (
-        where(BOUND),
-        where(message(account="", region="")),
-    )
+    assert ("account 123456789012, eu-west-1", "") == (where(BOUND), where(message(account="", region="")))
     assert "2026-11-22T10:14:00Z" == timestamp(BOUND.since_s)
 
 

@@ -36,8 +36,6 @@ with DAG(
         retry_delay=timedelta(seconds=1),
     )
     check = DiagnoseOperator(
-        task_id="check",
-        last="3h",
-        report_path=f"{FOLDER}/report-{{{{ run_id | replace(':', '-') }}}}.html",
+        task_id="check", last="3h", report_path=f"{FOLDER}/report-{{{{ run_id | replace(':', '-') }}}}.html"
     )
     budget >> load >> check

@@ -5,12 +5,7 @@ from typing import Any
 from airflow.providers.common.compat.connection import get_async_connection
 from airflow.providers.common.compat.sdk import BaseHook
 
-from airflow_provider_plimsoll import (
-    CONNECTION_FIELDS,
-    HIDDEN_FIELDS,
-    PLACEHOLDERS,
-    RELABELING,
-)
+from airflow_provider_plimsoll import CONNECTION_FIELDS, HIDDEN_FIELDS, PLACEHOLDERS, RELABELING
 from airflow_provider_plimsoll.target import PlimsollTarget, target_of
 
 # Keywords of libpq that extras of a Postgres connection may have; other extras are of its hook.
@@ -39,9 +34,7 @@ class PlimsollHook(BaseHook):
     conn_type = "plimsoll"
     hook_name = "Plimsoll"
 
-    def __init__(
-        self, plimsoll_conn_id: str = default_conn_name, target: str | None = None
-    ) -> None:
+    def __init__(self, plimsoll_conn_id: str = default_conn_name, target: str | None = None) -> None:
         """Keep the names; nothing is asked yet."""
         super().__init__()
         self.plimsoll_conn_id, self._target = plimsoll_conn_id, target
@@ -55,9 +48,7 @@ class PlimsollHook(BaseHook):
 
         return {
             name: StringField(
-                lazy_gettext(field["label"]),
-                widget=BS3TextFieldWidget(),
-                description=field.get("description", ""),
+                lazy_gettext(field["label"]), widget=BS3TextFieldWidget(), description=field.get("description", "")
             )
             for name, field in CONNECTION_FIELDS.items()
         }
@@ -65,11 +56,7 @@ class PlimsollHook(BaseHook):
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:
         """Return which usual fields are hidden, for Airflow 2."""
-        return {
-            "hidden_fields": HIDDEN_FIELDS,
-            "relabeling": RELABELING,
-            "placeholders": PLACEHOLDERS,
-        }
+        return {"hidden_fields": HIDDEN_FIELDS, "relabeling": RELABELING, "placeholders": PLACEHOLDERS}
 
     def get_conn(self) -> PlimsollTarget:
         """
@@ -86,10 +73,7 @@ class PlimsollHook(BaseHook):
 
     def _target_of(self, connection: Any) -> PlimsollTarget:
         return target_of(
-            _extras(connection),
-            token=connection.password,
-            conn_id=self.plimsoll_conn_id,
-            target=self._target,
+            _extras(connection), token=connection.password, conn_id=self.plimsoll_conn_id, target=self._target
         )
 
     def dsn(self, dsn_conn_id: str | None = None) -> str:
@@ -134,10 +118,7 @@ class PlimsollHook(BaseHook):
             return False, str(error)
         found = snapshot.instance
         if not snapshot.series:
-            return (
-                False,
-                f"{found.identifier or target.target} has no metrics in the last 30 minutes",
-            )
+            return (False, f"{found.identifier or target.target} has no metrics in the last 30 minutes")
         kind = f" ({found.db_class})" if found.db_class else ""
         return True, f"read {len(snapshot.series)} metrics of {found.identifier}{kind}"
 

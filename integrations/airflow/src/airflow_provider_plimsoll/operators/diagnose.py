@@ -79,9 +79,7 @@ class DiagnoseOperator(BaseOperator):
             snapshot = target.read(self.last, self.since, self.until)
             diagnosis = plimsoll.diagnose(snapshot)
             if self.report_path is not None:
-                plimsoll.write(
-                    self.report_path, plimsoll.Report(diagnosis=diagnosis, snapshot=snapshot)
-                )
+                plimsoll.write(self.report_path, plimsoll.Report(diagnosis=diagnosis, snapshot=snapshot))
         except plimsoll.PlimsollError as error:
             raise AirflowException(f"{error.message}. {error.hint}".rstrip(". ")) from None
         if self.report_path is not None:

@@ -116,9 +116,7 @@ class PacedLoadOperator(BaseOperator):
         finally:
             over.set()
         self.log.info(
-            "Loaded %s rows; %s bytes were loaded by earlier tries",
-            f"{done.row_count:,}",
-            f"{done.earlier_bytes:,}",
+            "Loaded %s rows; %s bytes were loaded by earlier tries", f"{done.row_count:,}", f"{done.earlier_bytes:,}"
         )
         if done.commits is not None:
             self.log.info("Beside it, %s", done.commits.sentence())

@@ -28,9 +28,7 @@ HELD_RATIO = 0.9
 _LOUD = ("critical", "warning")
 
 
-def checks_of(
-    run: PooledRun, found: Inspection | None, storm: PooledRun | None
-) -> Iterator[ExperimentCheck]:
+def checks_of(run: PooledRun, found: Inspection | None, storm: PooledRun | None) -> Iterator[ExperimentCheck]:
     """
     Yield what is expected of a phase.
 
@@ -62,9 +60,7 @@ def checks_of(
             yield held_target(run, storm)
 
 
-def named(
-    found: Inspection | None, codes: tuple[str, ...], *, is_expected: bool, words: str
-) -> ExperimentCheck:
+def named(found: Inspection | None, codes: tuple[str, ...], *, is_expected: bool, words: str) -> ExperimentCheck:
     """
     Check that one of some causes is named, or that none of them is.
 
@@ -75,9 +71,7 @@ def named(
         words: what is true.
     """
     if found is None:
-        return ExperimentCheck(
-            command="inspect", expected=words, found="no inspection", is_right=False
-        )
+        return ExperimentCheck(command="inspect", expected=words, found="no inspection", is_right=False)
     causes = [c for c in found.causes if c.code in codes and c.severity in _LOUD]
     return ExperimentCheck(
         command="inspect",
@@ -91,22 +85,14 @@ def not_storage(run: PooledRun, found: Inspection | None) -> ExperimentCheck:
     """Check that storage is not called the reason: most active sessions do not wait for it, and no cause of bytes is."""
     expected = "not the disk"
     if found is None or run.observation is None:
-        return ExperimentCheck(
-            command="inspect", expected=expected, found="no inspection", is_right=False
-        )
+        return ExperimentCheck(command="inspect", expected=expected, found="no inspection", is_right=False)
     is_waiting = is_waiting_for_io(run.observation)
     first = next((c for c in found.causes if c.severity in _LOUD), None)
     is_bytes = first is not None and first.bytes_per_s is not None
-    text = (
-        "half of the active sessions wait for storage"
-        if is_waiting
-        else "sessions do not wait for storage"
-    )
+    text = "half of the active sessions wait for storage" if is_waiting else "sessions do not wait for storage"
     if is_bytes and first is not None:
         text += f"; first: {first.title}"
-    return ExperimentCheck(
-        command="inspect", expected=expected, found=text, is_right=not is_waiting and not is_bytes
-    )
+    return ExperimentCheck(command="inspect", expected=expected, found=text, is_right=not is_waiting and not is_bytes)
 
 
 def disk_check(diagnosis: Diagnosis, truth: GroundTruth) -> ExperimentCheck:

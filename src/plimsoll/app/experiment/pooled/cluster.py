@@ -45,19 +45,11 @@ _LOUD = ("critical", "warning")
 _CALM_DONE = 0.8
 # A judgement: with less than half of the processors the servers' figures are mostly those of others.
 _DISTURBED = 0.5
-_COMPARED = (
-    Expected.STORM,
-    Expected.PILE_UP,
-    Expected.SIZED,
-    Expected.OTHER_POOLER,
-)
+_COMPARED = (Expected.STORM, Expected.PILE_UP, Expected.SIZED, Expected.OTHER_POOLER)
 
 
 def play_pooled_cluster(
-    plan: PooledPlan,
-    *,
-    report_progress: Callable[[PooledProgress], None],
-    print_line: Callable[[str], None],
+    plan: PooledPlan, *, report_progress: Callable[[PooledProgress], None], print_line: Callable[[str], None]
 ) -> PooledReport:
     """
     Play all phases, and return the report; after Ctrl-C, that of the phases before. A void phase is the last one.
@@ -83,10 +75,7 @@ def play_pooled_cluster(
 
 
 def play_disk_twin(
-    plan: PooledPlan,
-    *,
-    report_progress: Callable[[PooledProgress], None],
-    print_line: Callable[[str], None],
+    plan: PooledPlan, *, report_progress: Callable[[PooledProgress], None], print_line: Callable[[str], None]
 ) -> PooledReport:
     """
     Play the twin of the storm, in which the disk binds, and return the report.
@@ -113,9 +102,7 @@ def play_disk_twin(
 
 
 def _edges_of(
-    judge: "PooledJudge",
-    report_progress: Callable[[PooledProgress], None],
-    print_line: Callable[[str], None],
+    judge: "PooledJudge", report_progress: Callable[[PooledProgress], None], print_line: Callable[[str], None]
 ) -> PooledEdges:
     return PooledEdges(
         report_progress=report_progress,
@@ -133,9 +120,7 @@ def _twin_notes(left: TwinRun, truth: GroundTruth) -> Iterator[str]:
         f"The disk is that of {instance.db_class}, {storage_of(instance)}, emulated. Its limits are divided by {scale:g}, "
         f"and what was measured is multiplied by {scale:g}; connections and queries are as they are."
     )
-    yield (
-        f"Credit clock {left.setup.clock:g}: a second is a minute of the diagnosis. All orders are simulated."
-    )
+    yield (f"Credit clock {left.setup.clock:g}: a second is a minute of the diagnosis. All orders are simulated.")
     yield truth.kept_up
 
 
@@ -153,10 +138,7 @@ class PooledJudge:
     def size(self, fleet: Fleet) -> PoolSizing:
         """Size the pools of services as `pool-size` does, by the curve that the phases before have shown."""
         return sizing_of(
-            fleet,
-            self._curve,
-            connection_max=story.children_of(self._plan.scale),
-            taken_ratio=self._taken_ratio,
+            fleet, self._curve, connection_max=story.children_of(self._plan.scale), taken_ratio=self._taken_ratio
         )
 
     def add(self, run: PooledRun, *more: ExperimentCheck) -> bool:
@@ -182,9 +164,7 @@ class PooledJudge:
             pooler=pooler_words(run),
             figures=run.figures,
             published=run.phase.published,
-            named=()
-            if found is None
-            else tuple(c.title for c in found.causes if c.severity in _LOUD),
+            named=() if found is None else tuple(c.title for c in found.causes if c.severity in _LOUD),
             checks=(*more, *checks_of(run, found, storm)),
         )
         self._runs.append(run)
@@ -193,9 +173,7 @@ class PooledJudge:
             self._print_line(f"  inspect: {title}")
         for check in report.checks:
             if not check.is_right:
-                self._print_line(
-                    f"  NOT RIGHT, {check.command}: {check.found}; true: {check.expected}"
-                )
+                self._print_line(f"  NOT RIGHT, {check.command}: {check.found}; true: {check.expected}")
         reason = void_reason(run)
         if reason:
             self._print_line(f"  {reason}")
@@ -273,11 +251,7 @@ def is_disturbed(run: PooledRun) -> bool:
 
 
 def sizing_of(
-    fleet: Fleet,
-    curve: ScalabilityCurve | None,
-    *,
-    connection_max: int,
-    taken_ratio: float | None = None,
+    fleet: Fleet, curve: ScalabilityCurve | None, *, connection_max: int, taken_ratio: float | None = None
 ) -> PoolSizing:
     """
     Size the pools of services as `pool-size` does.
@@ -289,15 +263,10 @@ def sizing_of(
         taken_ratio: connections that transactions hold for each session at work; None where it is not known.
     """
     services = tuple(
-        Service(name=f"service {n}", containers=fleet.instances, pool=fleet.pool)
-        for n in range(1, fleet.services + 1)
+        Service(name=f"service {n}", containers=fleet.instances, pool=fleet.pool) for n in range(1, fleet.services + 1)
     )
     room = ServerCapacity(
-        connection_max=connection_max,
-        reserved=1,
-        vcpu_count=os.cpu_count(),
-        curve=curve,
-        taken_ratio=taken_ratio,
+        connection_max=connection_max, reserved=1, vcpu_count=os.cpu_count(), curve=curve, taken_ratio=taken_ratio
     )
     return size_pools(services, room)
 

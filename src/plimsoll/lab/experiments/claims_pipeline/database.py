@@ -17,9 +17,7 @@ _TABLE = """create table claim (
   month int not null, served date not null, code text not null, amount numeric not null, note text not null,
   primary key (org, year, claim, line)
 ) partition by list (org)"""
-_OF_ORG = (
-    "create table claim_{org} partition of claim for values in ({org}) partition by list (year)"
-)
+_OF_ORG = "create table claim_{org} partition of claim for values in ({org}) partition by list (year)"
 _OF_YEAR = "create table claim_{org}_{year} partition of claim_{org} for values in ({year})"
 _INDEXES = (
     "create index claim_member on claim (org, member, served)",

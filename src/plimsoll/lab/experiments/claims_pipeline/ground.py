@@ -12,20 +12,9 @@ from msgspec import Struct
 from plimsoll.catalog.load import Catalog
 from plimsoll.lab.experiments.claims_pipeline import story
 from plimsoll.lab.experiments.claims_pipeline.claims import claim_lines
-from plimsoll.lab.experiments.claims_pipeline.database import (
-    PRESENT,
-    ClaimsDatabase,
-    organisations,
-)
+from plimsoll.lab.experiments.claims_pipeline.database import PRESENT, ClaimsDatabase, organisations
 from plimsoll.lab.experiments.claims_pipeline.story import ClaimsPhase
-from plimsoll.lab.experiments.ground import (
-    ExperimentFolder,
-    Ground,
-    account_of,
-    common_settings,
-    setup_of,
-    start_all,
-)
+from plimsoll.lab.experiments.ground import ExperimentFolder, Ground, account_of, common_settings, setup_of, start_all
 from plimsoll.lab.experiments.phases import CLOCK
 from plimsoll.lab.experiments.room import data_folder
 from plimsoll.lab.servers.cloudwatch import AwsDouble
@@ -72,9 +61,7 @@ class ClaimsGround(Ground, frozen=True, kw_only=True):
     """The disk of the worker."""
 
 
-def prepare(
-    plan: ClaimsPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack
-) -> ClaimsGround:
+def prepare(plan: ClaimsPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack) -> ClaimsGround:
     """
     Write the files, start the servers, fill the database without limits, and put it behind the gate.
 
@@ -96,9 +83,7 @@ def prepare(
     print_line(f"starting {versions}")
     start_all([double, loader], stack)
     size = format_bytes(plan.played_bytes)
-    print_line(
-        f"filling the database and writing {story.ORGANISATIONS} files of {size}; no limit yet"
-    )
+    print_line(f"filling the database and writing {story.ORGANISATIONS} files of {size}; no limit yet")
     with ClaimsDatabase(loader.dsn) as database:
         database.create(_HISTORY_BYTES)
         database.count_statements()
@@ -106,11 +91,7 @@ def prepare(
     loader.stop()
     instance = plan.phases[0].instance
     setup = setup_of(
-        instance,
-        clock=plan.clock,
-        scale=plan.scale,
-        memory_bytes=plan.memory_bytes,
-        max_background=_IN_FLIGHT,
+        instance, clock=plan.clock, scale=plan.scale, memory_bytes=plan.memory_bytes, max_background=_IN_FLIGHT
     )
     gate, server = folder.behind_gate(setup, _settings(plan), facts, stack)
     worker_folder = folder.path / "worker"

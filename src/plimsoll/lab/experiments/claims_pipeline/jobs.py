@@ -92,16 +92,11 @@ class Jobs:
     def __enter__(self) -> Self:
         """Start them."""
         began_s = time.monotonic()
-        self._running = [
-            self._pool.submit(self._run, org, path, began_s) for org, path in self._batch.files
-        ]
+        self._running = [self._pool.submit(self._run, org, path, began_s) for org, path in self._batch.files]
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Cancel what still runs, and wait for its end."""
         self._stop.set()

@@ -21,28 +21,12 @@ from plimsoll.gate.record import MINUTE_S
 from plimsoll.lab.experiments.claims_pipeline import story
 from plimsoll.lab.experiments.claims_pipeline.claims import member_count
 from plimsoll.lab.experiments.claims_pipeline.database import RESPONSE, ClaimsDatabase
-from plimsoll.lab.experiments.claims_pipeline.ground import (
-    ClaimsGround,
-    ClaimsPlan,
-    history_bytes,
-    prepare,
-)
-from plimsoll.lab.experiments.claims_pipeline.jobs import (
-    Batch,
-    BatchPace,
-    Jobs,
-    JobTimes,
-    WorkerDisk,
-)
+from plimsoll.lab.experiments.claims_pipeline.ground import ClaimsGround, ClaimsPlan, history_bytes, prepare
+from plimsoll.lab.experiments.claims_pipeline.jobs import Batch, BatchPace, Jobs, JobTimes, WorkerDisk
 from plimsoll.lab.experiments.claims_pipeline.story import ClaimsPhase, LoadPath
 from plimsoll.lab.experiments.database import ResponseProbe
 from plimsoll.lab.experiments.figures import storage_figures
-from plimsoll.lab.experiments.phases import (
-    ExperimentEdges,
-    PhaseRun,
-    PhaseStage,
-    RecordedPhase,
-)
+from plimsoll.lab.experiments.phases import ExperimentEdges, PhaseRun, PhaseStage, RecordedPhase
 from plimsoll.model.ceiling import Family
 from plimsoll.model.experiment import PhaseFigures
 
@@ -75,9 +59,7 @@ def play(plan: ClaimsPlan, facts: Catalog, edges: ClaimsEdges) -> str:
 
 
 class _ClaimsPlay:
-    def __init__(
-        self, plan: ClaimsPlan, ground: ClaimsGround, edges: ClaimsEdges, stack: ExitStack
-    ) -> None:
+    def __init__(self, plan: ClaimsPlan, ground: ClaimsGround, edges: ClaimsEdges, stack: ExitStack) -> None:
         self._plan, self._ground, self._edges = plan, ground, edges
         dsn = ground.server.dsn
         self._database = stack.enter_context(ClaimsDatabase(dsn))
@@ -85,15 +67,11 @@ class _ClaimsPlay:
         members = member_count(history_bytes())
         self._probe = stack.enter_context(
             ResponseProbe(
-                dsn,
-                RESPONSE,
-                lambda: (1 + chance.randrange(story.ORGANISATIONS), 1 + chance.randrange(members)),
+                dsn, RESPONSE, lambda: (1 + chance.randrange(story.ORGANISATIONS), 1 + chance.randrange(members))
             )
         )
         minutes = sum(phase.most_minutes for phase in plan.phases)
-        self._stage = PhaseStage(
-            ground.gate, ground.account, ground.setup, ground.server.version, minutes
-        )
+        self._stage = PhaseStage(ground.gate, ground.account, ground.setup, ground.server.version, minutes)
 
     def run(self) -> None:
         """Play phase after phase."""
@@ -115,9 +93,7 @@ class _ClaimsPlay:
             pace = None
             if phase.path is LoadPath.PACED:
                 self._stage.set_credits(phase.credits)
-                pace = stack.enter_context(
-                    self._edges.pace(ground.gate, self._stage.setup, ground.server.dsn)
-                )
+                pace = stack.enter_context(self._edges.pace(ground.gate, self._stage.setup, ground.server.dsn))
             responses = len(self._probe.times_s)
             self._stage.set_credits(phase.credits)
             began_s = time.time()
@@ -126,9 +102,7 @@ class _ClaimsPlay:
             ended_s = time.time()
             times = jobs.times()
         recorded = self._stage.recorded(began_s, ended_s, minutes)
-        figures = storage_figures(
-            recorded.lines, recorded.truth, self._probe.times_s[responses:], plan.clock
-        )
+        figures = storage_figures(recorded.lines, recorded.truth, self._probe.times_s[responses:], plan.clock)
         return PhaseRun(
             phase=phase,
             setup=self._stage.setup,
@@ -181,11 +155,7 @@ class _ClaimsPlay:
 
 
 def _with_jobs(
-    figures: PhaseFigures,
-    recorded: RecordedPhase,
-    times: Sequence[JobTimes],
-    phase: ClaimsPhase,
-    clock: float,
+    figures: PhaseFigures, recorded: RecordedPhase, times: Sequence[JobTimes], phase: ClaimsPhase, clock: float
 ) -> PhaseFigures:
     """Return the figures with those of the jobs, in emulated minutes, and of the credits."""
     minute_s = MINUTE_S / clock

@@ -46,19 +46,14 @@ class SetChecker:
         self._lock = threading.Lock()
         self._is_over = threading.Event()
         self._open: dict[int, psycopg.Connection] = {}
-        self._threads = [
-            threading.Thread(target=self._write, args=(place,), daemon=True)
-            for place in range(writers)
-        ]
+        self._threads = [threading.Thread(target=self._write, args=(place,), daemon=True) for place in range(writers)]
 
     @property
     def counts(self) -> WriteCounts:
         """Return the attempts so far, by outcome."""
         with self._lock:
             return WriteCounts(
-                acknowledged=len(self.acknowledged),
-                refused=len(self.refused),
-                unknown=len(self.unknown),
+                acknowledged=len(self.acknowledged), refused=len(self.refused), unknown=len(self.unknown)
             )
 
     def errors_seen(self) -> Counter[str]:
@@ -141,11 +136,7 @@ class SetChecker:
             write(connection, number)
         except psycopg.Error as error:
             self._record(number, self.refused if is_refusal(error) else self.unknown, error)
-            if (
-                connection.broken
-                or connection.closed
-                or isinstance(error, errors.ReadOnlySqlTransaction)
-            ):
+            if connection.broken or connection.closed or isinstance(error, errors.ReadOnlySqlTransaction):
                 raise
             return
         finally:

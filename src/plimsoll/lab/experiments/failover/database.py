@@ -35,9 +35,7 @@ def open_client(address: str) -> psycopg.Connection:
         psycopg.Error: the server refused, or did not answer.
     """
     # Not prepared on the server: a pooler's child may go on with another one.
-    return psycopg.connect(
-        address, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=None
-    )
+    return psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=None)
 
 
 def write(connection: psycopg.Connection, number: int) -> None:
@@ -62,8 +60,7 @@ def create_table(address: str) -> None:
             connection.execute(_CREATE)
     except psycopg.Error as error:
         raise SourceError(
-            f"the table of the experiment was not created: {message_of(error)}",
-            "Run the experiment again.",
+            f"the table of the experiment was not created: {message_of(error)}", "Run the experiment again."
         ) from error
 
 
@@ -82,9 +79,7 @@ def read_all(address: str) -> set[int]:
             connection.execute(_LOCK)
             return {number for (number,) in connection.execute(_READ)}
     except psycopg.Error as error:
-        raise SourceError(
-            f"the final read failed: {message_of(error)}", "Run the experiment again."
-        ) from error
+        raise SourceError(f"the final read failed: {message_of(error)}", "Run the experiment again.") from error
 
 
 def following(address: str) -> list[str]:
@@ -103,10 +98,7 @@ def pool_nodes(address: str, patience_s: float) -> dict[int, tuple[str, str]]:
     """
     with (
         psycopg.connect(
-            address,
-            autocommit=True,
-            connect_timeout=round(patience_s),
-            row_factory=dict_row,
+            address, autocommit=True, connect_timeout=round(patience_s), row_factory=dict_row
         ) as connection,
         _ended_after(connection, patience_s),
     ):
@@ -126,10 +118,7 @@ def _ended_after(connection: psycopg.Connection[Any], patience_s: float) -> Iter
 
 def hang_up(connection: psycopg.Connection[Any]) -> None:
     """Close the socket below a connection that another thread waits on, which then gets an error."""
-    with (
-        contextlib.suppress(psycopg.Error, OSError),
-        socket.socket(fileno=os.dup(connection.fileno())) as copy,
-    ):
+    with contextlib.suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as copy:
         copy.shutdown(socket.SHUT_RDWR)
 
 

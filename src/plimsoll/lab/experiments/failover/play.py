@@ -20,27 +20,14 @@ from plimsoll.errors import SourceError
 from plimsoll.lab.experiments.failover.checker import SetChecker, longest_gap_s
 from plimsoll.lab.experiments.failover.database import create_table, following, read_all
 from plimsoll.lab.experiments.failover.pooler import PoolerWatch
-from plimsoll.lab.experiments.failover.services import (
-    SIZES,
-    Looked,
-    ServicesWatch,
-    fleet_of,
-    fleet_words,
-)
+from plimsoll.lab.experiments.failover.services import SIZES, Looked, ServicesWatch, fleet_of, fleet_words
 from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
 from plimsoll.lab.experiments.pooled_cluster.ground import prepare_system, set_connection_max
 from plimsoll.lab.experiments.pooled_cluster.system import PooledSystem
 from plimsoll.lab.servers.patroni import PatroniCluster, PatroniNode
 from plimsoll.lab.servers.pgpool import Pgpool
 from plimsoll.lab.sessions.session import PrintLine
-from plimsoll.model.failover import (
-    FailoverReport,
-    FailoverRound,
-    Fault,
-    ServicesView,
-    Synchronous,
-    WriteCounts,
-)
+from plimsoll.model.failover import FailoverReport, FailoverRound, Fault, ServicesView, Synchronous, WriteCounts
 
 _CALM_S = 2.0
 """Writes before each fault, to see that they are taken."""
@@ -76,11 +63,7 @@ class Played(Struct, frozen=True, kw_only=True):
     servers: str
 
 
-def play(
-    plan: FailoverPlan,
-    print_line: PrintLine,
-    end_round: Callable[[int, FailoverRound], None],
-) -> Played:
+def play(plan: FailoverPlan, print_line: PrintLine, end_round: Callable[[int, FailoverRound], None]) -> Played:
     """
     Play all faults, and read what is there; after Ctrl-C, what the rounds before have left.
 
@@ -124,17 +107,11 @@ def play(
         seen = None if services is None or first is None else services.view(first, services.now())
         print_line("reading all integers, under a lock")
         there = read_all(_own_address(cluster.await_leader()))
-        servers = (
-            f"{plan.nodes} PostgreSQL under Patroni {cluster.version}, Pgpool-II {pooler.version}"
-        )
-        return Played(
-            rounds=tuple(rounds), checker=checker, there=there, services=seen, servers=servers
-        )
+        servers = f"{plan.nodes} PostgreSQL under Patroni {cluster.version}, Pgpool-II {pooler.version}"
+        return Played(rounds=tuple(rounds), checker=checker, there=there, services=seen, servers=servers)
 
 
-def report_of(
-    plan: FailoverPlan, played: Played, machine: str, notes: tuple[str, ...]
-) -> FailoverReport:
+def report_of(plan: FailoverPlan, played: Played, machine: str, notes: tuple[str, ...]) -> FailoverReport:
     """Return the report of what was played."""
     checker = played.checker
     return FailoverReport(
@@ -158,11 +135,7 @@ class _World:
     """The cluster, its pooler and the services, while faults are played on them."""
 
     def __init__(
-        self,
-        plan: FailoverPlan,
-        cluster: PatroniCluster,
-        pooler: PoolerWatch,
-        services: ServicesWatch | None,
+        self, plan: FailoverPlan, cluster: PatroniCluster, pooler: PoolerWatch, services: ServicesWatch | None
     ) -> None:
         self._plan, self._cluster = plan, cluster
         self._pooler, self._services = pooler, services
@@ -178,10 +151,7 @@ class _World:
         try:
             self._await_writes(checker, begin_s - _CALM_S)
             self._break(fault, leader)
-            self._wait(
-                lambda: self._has_other_leader(leader),
-                f"no other node took over from {leader.name}",
-            )
+            self._wait(lambda: self._has_other_leader(leader), f"no other node took over from {leader.name}")
             self._await_writes(checker, time.monotonic())
             mend_s = time.monotonic()
             self._mend(fault, leader)
@@ -196,9 +166,7 @@ class _World:
             fault=fault,
             from_node=leader.name,
             to_node=to_node,
-            no_write_s=longest_gap_s(
-                checker.times_since(begin_s - _CALM_S), begin_s - _CALM_S, end_s
-            ),
+            no_write_s=longest_gap_s(checker.times_since(begin_s - _CALM_S), begin_s - _CALM_S, end_s),
             healed_s=end_s - mend_s if problem is None else None,
             problem=problem,
             writes=_since(checker.counts, before),
@@ -278,8 +246,7 @@ class _World:
         while not is_so():
             if time.monotonic() > until:
                 raise SourceError(
-                    f"{otherwise} within {_HEALED_S:.0f} s",
-                    "Run the experiment again on a machine that is less busy.",
+                    f"{otherwise} within {_HEALED_S:.0f} s", "Run the experiment again on a machine that is less busy."
                 )
             time.sleep(_POLL_S)
 
@@ -297,9 +264,7 @@ def _own_address(node: PatroniNode) -> str:
     return make_conninfo(node.address, dbname=DATABASE)
 
 
-def _start_pooler(
-    plan: FailoverPlan, cluster: PatroniCluster, password: str, stack: ExitStack
-) -> Pgpool:
+def _start_pooler(plan: FailoverPlan, cluster: PatroniCluster, password: str, stack: ExitStack) -> Pgpool:
     """Create the database, and start the pooler in front of all nodes."""
     create_database(cluster.await_leader().address, password)
     clients = plan.writers + (fleet_of(plan.services).connections if plan.services else 0)
@@ -313,10 +278,7 @@ def _start_pooler(
         user=ROLE,
         password=password,
         database=DATABASE,
-        settings={
-            "num_init_children": str(children),
-            **names,
-        },
+        settings={"num_init_children": str(children), **names},
     )
     stack.enter_context(pooler)
     create_table(pooler.address)

@@ -74,10 +74,7 @@ class PoolerWatch:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End watching."""
         self._is_over.set()
@@ -123,9 +120,7 @@ class PoolerWatch:
         return {self._names[port]: state for port, state in found.items()}
 
 
-def view_of(
-    attempts: Sequence[Attempt], begin_s: float, end_s: float, leader: str | None
-) -> PoolerView:
+def view_of(attempts: Sequence[Attempt], begin_s: float, end_s: float, leader: str | None) -> PoolerView:
     """
     Return what attempts saw between two moments.
 
@@ -143,9 +138,7 @@ def view_of(
     answered = [(one.end_s - begin_s, one.states) for one in attempts if one.states is not None]
     last_states = during[-1].states if during else None
     found = (
-        after_s
-        for after_s, states in answered
-        if after_s >= 0 and leader and states.get(leader) == (_UP, _PRIMARY)
+        after_s for after_s, states in answered if after_s >= 0 and leader and states.get(leader) == (_UP, _PRIMARY)
     )
     return PoolerView(
         changes=tuple(changes_of(answered)),

@@ -42,26 +42,20 @@ def create_database(address: str, password: str) -> None:
     role = sql.SQL("create role {} login password {} in role pg_monitor").format(
         sql.Identifier(ROLE), sql.Literal(password)
     )
-    database = sql.SQL("create database {} owner {}").format(
-        sql.Identifier(DATABASE), sql.Identifier(ROLE)
-    )
+    database = sql.SQL("create database {} owner {}").format(sql.Identifier(DATABASE), sql.Identifier(ROLE))
     try:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(role)
             connection.execute(database)
     except psycopg.Error as error:
         raise SourceError(
-            f"the database cannot be created: {str(error).splitlines()[0]}",
-            "Run the experiment again.",
+            f"the database cannot be created: {str(error).splitlines()[0]}", "Run the experiment again."
         ) from error
 
 
 def connection_max_of(address: str) -> int:
     """Return max_connections of a server; 0 while it does not answer."""
-    with (
-        suppress(psycopg.OperationalError),
-        psycopg.connect(address, connect_timeout=round(ANSWER_S)) as connection,
-    ):
+    with suppress(psycopg.OperationalError), psycopg.connect(address, connect_timeout=round(ANSWER_S)) as connection:
         row = connection.execute(_CONNECTION_MAX).fetchone()
         return 0 if row is None else int(row[0])
     return 0
@@ -83,10 +77,7 @@ class SessionProbe:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End counting."""
         self._over.set()

@@ -13,9 +13,7 @@ TOO_MANY = "too_many_clients"
 """The services' word for a connection that was refused because the pooler or the server was full."""
 
 
-def sample_of(
-    time_s: float, states: States, now: ServiceCounts, before: ServiceCounts, seconds: float
-) -> PooledSample:
+def sample_of(time_s: float, states: States, now: ServiceCounts, before: ServiceCounts, seconds: float) -> PooledSample:
     """
     Return one sample.
 

@@ -19,12 +19,7 @@ from psycopg.conninfo import make_conninfo
 from plimsoll.errors import SourceError
 from plimsoll.lab.experiments.packages import set_up_packages
 from plimsoll.lab.experiments.pooled_cluster import story
-from plimsoll.lab.experiments.pooled_cluster.database import (
-    DATABASE,
-    ROLE,
-    connection_max_of,
-    create_database,
-)
+from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, connection_max_of, create_database
 from plimsoll.lab.experiments.pooled_cluster.story import Build, PooledPhase
 from plimsoll.lab.experiments.pooled_cluster.system import Fleet, PooledSystem, RunningServices
 from plimsoll.lab.experiments.pooled_cluster.unmended import have_unmended
@@ -87,9 +82,7 @@ class BuiltPgpool(Pgpool):
 class PooledGround:
     """What the phases are played on."""
 
-    def __init__(
-        self, plan: PooledPlan, cluster: PatroniCluster, system: PooledSystem, stack: ExitStack
-    ) -> None:
+    def __init__(self, plan: PooledPlan, cluster: PatroniCluster, system: PooledSystem, stack: ExitStack) -> None:
         """Keep the servers; the pooler and the services are not started yet."""
         self._plan, self.cluster, self.system = plan, cluster, system
         self._stack = stack
@@ -185,10 +178,7 @@ class PooledGround:
         assert self.pooler is not None
         self.end_services()
         self.services = self.system.start(
-            fleet,
-            self.pooler.port,
-            self.password,
-            is_preparing=isinstance(self.pooler, BuiltPgpool),
+            fleet, self.pooler.port, self.password, is_preparing=isinstance(self.pooler, BuiltPgpool)
         )
         return self.services
 

@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from plimsoll.lab.experiments.pooled_cluster.database import ROLE, SessionProbe
-from plimsoll.lab.experiments.pooled_cluster.figures import (
-    TOO_MANY,
-    figures_of,
-    grown,
-    held_s,
-    sample_of,
-)
+from plimsoll.lab.experiments.pooled_cluster.figures import TOO_MANY, figures_of, grown, held_s, sample_of
 from plimsoll.lab.experiments.pooled_cluster.ground import PooledGround, PooledPlan, prepare
 from plimsoll.lab.experiments.pooled_cluster.processors import read_processors, shares_of
-from plimsoll.lab.experiments.pooled_cluster.story import (
-    PooledPhase,
-    WaitsFor,
-    children_of,
-)
+from plimsoll.lab.experiments.pooled_cluster.story import PooledPhase, WaitsFor, children_of
 from plimsoll.lab.experiments.pooled_cluster.system import Fleet, RunningServices, ServiceCounts
 from plimsoll.lab.sessions.session import PrintLine
 from plimsoll.model.database import Observation
@@ -95,9 +85,7 @@ def play(plan: PooledPlan, edges: PooledEdges) -> str:
 
 
 class _StormPlay:
-    def __init__(
-        self, plan: PooledPlan, ground: PooledGround, edges: PooledEdges, probe: SessionProbe
-    ) -> None:
+    def __init__(self, plan: PooledPlan, ground: PooledGround, edges: PooledEdges, probe: SessionProbe) -> None:
         self._plan, self._ground, self._edges, self._probe = plan, ground, edges, probe
         self._fleet = plan.fleet
         self._began_s = time.monotonic()
@@ -106,18 +94,14 @@ class _StormPlay:
     def run(self) -> None:
         """Play phase after phase."""
         for number, phase in enumerate(self._plan.phases, 1):
-            self._edges.print_line(
-                f"phase {number} of {len(self._plan.phases)}, {phase.title}: {phase.action}"
-            )
+            self._edges.print_line(f"phase {number} of {len(self._plan.phases)}, {phase.title}: {phase.action}")
             sizing = self._sized() if phase.is_sized else None
             self._begin(phase, sizing)
             run = self._played(number, phase, sizing)
             if not self._edges.end_phase(run):
                 left = len(self._plan.phases) - number
                 if left:
-                    self._edges.print_line(
-                        f"  phases left out, because they would prove nothing: {left}"
-                    )
+                    self._edges.print_line(f"  phases left out, because they would prove nothing: {left}")
                 return
 
     def _sized(self) -> PoolSizing:

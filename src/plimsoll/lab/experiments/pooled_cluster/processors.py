@@ -80,9 +80,7 @@ def shares_of(first: ProcessorReading, last: ProcessorReading, seconds: float) -
     """
     whole = seconds * os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
     # A program that ended meanwhile has left its time to a parent, which may be one of another kind.
-    spent = {
-        kind: max(ticks - first.spent.get(kind, 0), 0) / whole for kind, ticks in last.spent.items()
-    }
+    spent = {kind: max(ticks - first.spent.get(kind, 0), 0) / whole for kind, ticks in last.spent.items()}
     ours = sum(spent.values())
     spent[OTHERS] = max((last.busy - first.busy) / whole - ours, 0.0)
     return dict(sorted(spent.items(), key=lambda one: -one[1]))

@@ -153,11 +153,7 @@ def bouncer_settings(servers: int, scale: float) -> dict[str, str]:
         servers: most connections to the server.
         scale: of the connections of clients.
     """
-    return {
-        "pool_mode": "transaction",
-        "max_client_conn": str(children_of(scale)),
-        "default_pool_size": str(servers),
-    }
+    return {"pool_mode": "transaction", "max_client_conn": str(children_of(scale)), "default_pool_size": str(servers)}
 
 
 def phases_of(*, is_quick: bool) -> tuple[PooledPhase, ...]:
@@ -191,9 +187,7 @@ _PHASES = (
         rate=TARGET_PER_S,
         changes=_STORM,
         expected=Expected.STORM,
-        published=published(
-            connections="from 1,000 to 2,500 in 10–15 s, then more than 7,000", load="3,000"
-        ),
+        published=published(connections="from 1,000 to 2,500 in 10–15 s, then more than 7,000", load="3,000"),
     ),
     PooledPhase(
         name="pile-up",
@@ -205,8 +199,7 @@ _PHASES = (
         waits_for=WaitsFor.FULL,
         expected=Expected.PILE_UP,
         published=published(
-            connections="5,000 active, 1,000 idle, 500 idle in transaction",
-            refused="Sorry, too many clients already",
+            connections="5,000 active, 1,000 idle, 500 idle in transaction", refused="Sorry, too many clients already"
         ),
     ),
     PooledPhase(
@@ -258,11 +251,7 @@ _PHASES = (
         changes={**_LATER, "queue": 3},
         is_sized=True,
         expected=Expected.SIZED,
-        published=published(
-            connections="900–1,100",
-            queries="4,500–5,000 per second",
-            transactions="≈ 150 per second",
-        ),
+        published=published(connections="900–1,100", queries="4,500–5,000 per second", transactions="≈ 150 per second"),
     ),
     PooledPhase(
         name="pgbouncer",

@@ -143,10 +143,7 @@ class PooledSystem:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the services."""
         for one in self._running:
@@ -177,9 +174,7 @@ class PooledSystem:
         if done.returncode:
             raise failure_of(done.stderr, "fill")
 
-    def start(
-        self, fleet: Fleet, port: int, password: str, *, is_preparing: bool = True
-    ) -> "RunningServices":
+    def start(self, fleet: Fleet, port: int, password: str, *, is_preparing: bool = True) -> "RunningServices":
         """
         Start services; no business transaction arrives before a rate is set.
 

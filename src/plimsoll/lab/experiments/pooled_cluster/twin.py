@@ -18,25 +18,10 @@ from plimsoll.gate.record import RecordLine, Truth, snapshot_of, truth_of
 from plimsoll.gate.scale import whole_lines
 from plimsoll.lab.experiments.ground import ExperimentFolder, common_settings, setup_of
 from plimsoll.lab.experiments.phases import CLOCK, published
-from plimsoll.lab.experiments.pooled_cluster.database import (
-    DATABASE,
-    ROLE,
-    SessionProbe,
-    create_database,
-)
-from plimsoll.lab.experiments.pooled_cluster.ground import (
-    BuiltPgpool,
-    PooledPlan,
-    pooler_address,
-    prepare_system,
-)
+from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, SessionProbe, create_database
+from plimsoll.lab.experiments.pooled_cluster.ground import BuiltPgpool, PooledPlan, pooler_address, prepare_system
 from plimsoll.lab.experiments.pooled_cluster.play import PhasePlace, PooledEdges, PooledRun, watched
-from plimsoll.lab.experiments.pooled_cluster.story import (
-    Build,
-    Expected,
-    PooledPhase,
-    pooler_settings,
-)
+from plimsoll.lab.experiments.pooled_cluster.story import Build, Expected, PooledPhase, pooler_settings
 from plimsoll.lab.experiments.pooled_cluster.system import Fleet
 from plimsoll.lab.experiments.room import data_folder
 from plimsoll.lab.sessions.session import lines_within, new_folder
@@ -153,11 +138,7 @@ def play_twin(plan: PooledPlan, facts: Catalog, edges: PooledEdges) -> tuple[Twi
         run = watched(phase, place, edges)
         lines = whole_lines(lines_within(gate.lines(), began_s, time.time()), setup.scale)
         twin = TwinRun(
-            run=run,
-            setup=setup,
-            snapshot=snapshot_of(lines, setup),
-            lines=tuple(lines),
-            truth=truth_of(lines),
+            run=run, setup=setup, snapshot=snapshot_of(lines, setup), lines=tuple(lines), truth=truth_of(lines)
         )
         versions = f"PostgreSQL {server.version} behind a gate, Pgpool-II {pooler.version}"
         return twin, versions

@@ -17,10 +17,7 @@ class PhaseWatch:
     """Reads the counters of a phase: first when it is made, and then at each look."""
 
     def __init__(
-        self,
-        service: Callable[[], ServiceCounters | None],
-        database: Callable[[], TupleCounters],
-        probe: ResponseProbe,
+        self, service: Callable[[], ServiceCounters | None], database: Callable[[], TupleCounters], probe: ResponseProbe
     ) -> None:
         """Take the first readings; from now on the phase counts."""
         self._service, self._database, self._probe = service, database, probe

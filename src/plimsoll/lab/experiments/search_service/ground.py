@@ -14,14 +14,7 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.errors import SourceError
-from plimsoll.lab.experiments.ground import (
-    ExperimentFolder,
-    Ground,
-    account_of,
-    common_settings,
-    setup_of,
-    start_all,
-)
+from plimsoll.lab.experiments.ground import ExperimentFolder, Ground, account_of, common_settings, setup_of, start_all
 from plimsoll.lab.experiments.packages import set_up_packages
 from plimsoll.lab.experiments.phases import CLOCK
 from plimsoll.lab.experiments.room import data_folder
@@ -91,9 +84,7 @@ class SearchGround(Ground, frozen=True, kw_only=True):
     service: SearchService
 
 
-def prepare(
-    plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack
-) -> SearchGround:
+def prepare(plan: SearchPlan, facts: Catalog, print_line: PrintLine, stack: ExitStack) -> SearchGround:
     """
     Start the servers, fill the database without limits, and put it behind the gate.
 

@@ -17,11 +17,7 @@ from plimsoll.gate.place import check_machine
 from plimsoll.gate.record import MINUTE_S
 from plimsoll.lab.experiments.database import ResponseProbe
 from plimsoll.lab.experiments.phases import STEP_S, ExperimentEdges, PhaseRun, PhaseStage
-from plimsoll.lab.experiments.search_service.database import (
-    RESPONSE,
-    STATEMENT,
-    ServiceDatabase,
-)
+from plimsoll.lab.experiments.search_service.database import RESPONSE, STATEMENT, ServiceDatabase
 from plimsoll.lab.experiments.search_service.figures import PhaseWatch, figures_of
 from plimsoll.lab.experiments.search_service.ground import SearchGround, SearchPlan, prepare
 from plimsoll.lab.experiments.search_service.story import Segment, StoryPhase, Vacuum
@@ -71,22 +67,16 @@ def play(plan: SearchPlan, facts: Catalog, edges: SearchEdges) -> str:
 
 
 class _Play:
-    def __init__(
-        self, plan: SearchPlan, ground: SearchGround, edges: SearchEdges, stack: ExitStack
-    ) -> None:
+    def __init__(self, plan: SearchPlan, ground: SearchGround, edges: SearchEdges, stack: ExitStack) -> None:
         self._plan, self._ground, self._edges = plan, ground, edges
         dsn = ground.server.dsn
         self._database = stack.enter_context(ServiceDatabase(dsn))
         choice = random.Random(1)  # noqa: S311 - choices of an experiment
-        self._probe = stack.enter_context(
-            ResponseProbe(dsn, RESPONSE, lambda: (f"a-{choice.randrange(plan.assets)}",))
-        )
+        self._probe = stack.enter_context(ResponseProbe(dsn, RESPONSE, lambda: (f"a-{choice.randrange(plan.assets)}",)))
         self._pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         self._is_dirty_tracking: bool | None = None
         minutes = sum(phase.minutes for phase in plan.phases)
-        self._stage = PhaseStage(
-            ground.gate, ground.account, ground.setup, ground.server.version, minutes
-        )
+        self._stage = PhaseStage(ground.gate, ground.account, ground.setup, ground.server.version, minutes)
 
     def run(self) -> None:
         """Play phase after phase."""
@@ -167,12 +157,7 @@ class _Play:
         )
 
     def _pass(
-        self,
-        number: int,
-        phase: StoryPhase,
-        segment: Segment,
-        watch: PhaseWatch,
-        captured: list[Future[CaptureFile]],
+        self, number: int, phase: StoryPhase, segment: Segment, watch: PhaseWatch, captured: list[Future[CaptureFile]]
     ) -> None:
         """Let a segment pass; in the middle of it the plan of a statement is recorded."""
         plan, ground = self._plan, self._ground

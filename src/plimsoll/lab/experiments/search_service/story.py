@@ -167,12 +167,7 @@ _LARGER = StoryPhase(
     is_dirty_tracking=True,
     is_vacuum_due=True,
     binds="none",
-    published=published(
-        throughput="325 MB/s",
-        read_latency="1 ms",
-        write_latency="15 ms",
-        effect="no slow periods",
-    ),
+    published=published(throughput="325 MB/s", read_latency="1 ms", write_latency="15 ms", effect="no slow periods"),
 )
 PHASES = (_HEALTHY, _WHOLE, _MORE_IOPS, _CANCELLED, _DIRTY, _RESTARTED, _LARGER)
 """The phases of `--quick`."""
@@ -183,10 +178,7 @@ def phases_of(*, is_quick: bool) -> tuple[StoryPhase, ...]:
     if is_quick:
         return PHASES
     return tuple(
-        replace(
-            phase,
-            segments=tuple(replace(s, minutes=LONGER * s.minutes) for s in phase.segments),
-        )
+        replace(phase, segments=tuple(replace(s, minutes=LONGER * s.minutes) for s in phase.segments))
         for phase in PHASES
     )
 

@@ -29,9 +29,7 @@ _PYTHON = Path(".venv/bin/python")
 # An indexer that is stopped finishes its transaction, which takes seconds at a ceiling.
 _END_S = 30.0
 # `search_freshness_seconds_bucket{changed="product",le="0.5"} 17.0`
-_BUCKET = re.compile(
-    r'^search_freshness_seconds_bucket\{(?:[^}]*,)?le="([^"]+)"\} (\S+)$', re.MULTILINE
-)
+_BUCKET = re.compile(r'^search_freshness_seconds_bucket\{(?:[^}]*,)?le="([^"]+)"\} (\S+)$', re.MULTILINE)
 _VALUE = r"^{}(?:\{{[^}}]*\}})? (\S+)$"
 
 
@@ -70,10 +68,7 @@ class SearchService:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End all programs."""
         for name in tuple(self._programs):

@@ -78,9 +78,7 @@ def get_metric_data(
 ) -> list[dict[str, Any]]:
     """Return the points of each query; queries with expressions are left to moto."""
     if any("MetricStat" not in query for query in queries):
-        found: list[dict[str, Any]] = _get_metric_data(
-            backend, queries, start_time, end_time, scan_by
-        )
+        found: list[dict[str, Any]] = _get_metric_data(backend, queries, start_time, end_time, scan_by)
         return found
     samples = _by_metric(backend, (start_time, end_time))
     return [

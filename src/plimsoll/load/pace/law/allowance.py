@@ -52,12 +52,7 @@ def served_per_s(stage: Stage, *, spendable: float, io_size_bytes: float, length
 
 
 def stage_allowance(
-    stage: Stage,
-    balance_ratio: float | None,
-    *,
-    terms: PaceTerms,
-    io_size_bytes: float,
-    time_left_s: float,
+    stage: Stage, balance_ratio: float | None, *, terms: PaceTerms, io_size_bytes: float, time_left_s: float
 ) -> StageAllowance:
     """
     Return what everybody together may take of one stage.
@@ -71,21 +66,15 @@ def stage_allowance(
     if not has_bucket(stage):
         return StageAllowance(stage=stage, balance_ratio=None, total_per_s=most, most_per_s=most)
     if balance_ratio is None:
-        return StageAllowance(
-            stage=stage, balance_ratio=None, total_per_s=min(baseline, most), most_per_s=most
-        )
+        return StageAllowance(stage=stage, balance_ratio=None, total_per_s=min(baseline, most), most_per_s=most)
     above = (balance_ratio - terms.reserve_ratio) * stage.capacity
     if above >= 0:
-        total = served_per_s(
-            stage, spendable=above, io_size_bytes=io_size_bytes, length_s=time_left_s
-        )
+        total = served_per_s(stage, spendable=above, io_size_bytes=io_size_bytes, length_s=time_left_s)
     else:
         # The bucket must keep so much of what arrives. A credit buys as much as it does at the baseline.
         missing = min(-above / (stage.baseline * time_left_s), 1.0) if stage.baseline > 0 else 1.0
         total = baseline * (1 - missing)
-    return StageAllowance(
-        stage=stage, balance_ratio=balance_ratio, total_per_s=min(total, most), most_per_s=most
-    )
+    return StageAllowance(stage=stage, balance_ratio=balance_ratio, total_per_s=min(total, most), most_per_s=most)
 
 
 def highest_per_s(stage: Stage, balance_ratio: float | None, *, io_size_bytes: float) -> float:
@@ -134,16 +123,10 @@ def time_to_finish_s(
     def is_enough(length_s: float) -> bool:
         for stage in chain:
             allowed = stage_allowance(
-                stage,
-                balances.get(stage.name),
-                terms=terms,
-                io_size_bytes=io_size_bytes,
-                time_left_s=length_s,
+                stage, balances.get(stage.name), terms=terms, io_size_bytes=io_size_bytes, time_left_s=length_s
             )
             is_bytes = stage.counts == "bytes"
-            work, others = (
-                (work_bytes, others_bytes_per_s) if is_bytes else (work_ops, others_ops_per_s)
-            )
+            work, others = (work_bytes, others_bytes_per_s) if is_bytes else (work_ops, others_ops_per_s)
             if (allowed.total_per_s - others) * length_s < work:
                 return False
         return True

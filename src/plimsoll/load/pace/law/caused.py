@@ -70,7 +70,4 @@ class UnwrittenPages:
         self._unreported_bytes = min(max(unreported + sent - server.extend_bytes, 0.0), most)
         grown = server.extend_bytes + self._unreported_bytes - unreported
         self.bytes = min(max(before + grown - server.write_bytes, 0.0), most)
-        return DebtChange(
-            owed_bytes=self.bytes - before,
-            paid_bytes=min(max(before + grown, 0.0), server.write_bytes),
-        )
+        return DebtChange(owed_bytes=self.bytes - before, paid_bytes=min(max(before + grown, 0.0), server.write_bytes))

@@ -92,10 +92,7 @@ class CommitShare:
     def seen(self) -> CommitsSeen:
         """Return what was observed so far."""
         return CommitsSeen(
-            slower_ratio=self._slower_ratio,
-            before_s=self.before_s,
-            count=self._count,
-            slow_count=self._slow_count,
+            slower_ratio=self._slower_ratio, before_s=self.before_s, count=self._count, slow_count=self._slow_count
         )
 
     def observe(self, commit_s: float) -> float:
@@ -135,11 +132,5 @@ def shared(allowance: PaceAllowance, share: float) -> PaceAllowance:
     """Return an allowance of which a batch gets only this share, > 0 and ≤ 1, and which says so."""
     if share == 1:
         return allowance
-    note = (
-        f"commits take longer than they may; the batch gets {format_ratio(share)} of its allowance"
-    )
-    return replace(
-        allowance,
-        bytes_per_s=share * allowance.bytes_per_s,
-        notes=(*allowance.notes, note),
-    )
+    note = f"commits take longer than they may; the batch gets {format_ratio(share)} of its allowance"
+    return replace(allowance, bytes_per_s=share * allowance.bytes_per_s, notes=(*allowance.notes, note))

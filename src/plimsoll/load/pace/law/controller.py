@@ -14,28 +14,12 @@ from math import inf, isfinite
 
 from plimsoll.errors import UsageError
 from plimsoll.kernel import Stage
-from plimsoll.load.pace.law.allowance import (
-    baseline_share_per_s,
-    has_bucket,
-    stage_allowance,
-    time_to_finish_s,
-)
-from plimsoll.load.pace.law.caused import (
-    UnwrittenPages,
-    as_merged,
-    most_requests_of,
-    requests_of,
-)
+from plimsoll.load.pace.law.allowance import baseline_share_per_s, has_bucket, stage_allowance, time_to_finish_s
+from plimsoll.load.pace.law.caused import UnwrittenPages, as_merged, most_requests_of, requests_of
 from plimsoll.load.pace.law.forecast import DeviceRate, balance_now
 from plimsoll.load.pace.law.history import PaceHistory
 from plimsoll.load.pace.law.peers import KnownPeers
-from plimsoll.load.pace.law.split import (
-    BYTES_BOUNDS,
-    OPS_BOUNDS,
-    RateSplit,
-    split_after,
-    split_at_start,
-)
+from plimsoll.load.pace.law.split import BYTES_BOUNDS, OPS_BOUNDS, RateSplit, split_after, split_at_start
 from plimsoll.load.pace.law.terms import PaceTerms, check_terms
 from plimsoll.load.pace.law.truths import FastTruth, SlowTruth
 from plimsoll.model.ceiling import Family
@@ -59,9 +43,7 @@ _STEPS_MOST_S = 60.0
 class PaceController:
     """The state of one paced batch."""
 
-    def __init__(
-        self, chain: Sequence[Stage], terms: PaceTerms, *, notes: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, chain: Sequence[Stage], terms: PaceTerms, *, notes: Sequence[str] = ()) -> None:
         """
         Start without measurements.
 
@@ -218,8 +200,7 @@ class PaceController:
     def _rate_most(self) -> float:
         """Return the most that all batches together can send: what the storage takes at its highest, at the least cost."""
         return min(
-            max(stage.baseline, stage.burst) * stage.stripes / self._split_of(stage).bounds.low
-            for stage in self._chain
+            max(stage.baseline, stage.burst) * stage.stripes / self._split_of(stage).bounds.low for stage in self._chain
         )
 
     def _count_wal(self, fast: FastTruth) -> None:
@@ -236,14 +217,10 @@ class PaceController:
     def _missing(self, age_s: float | None) -> list[str]:
         share = format_ratio(self._terms.baseline_share_ratio)
         if age_s is None:
-            return [
-                f"no metrics were read; the batch gets {share} of each baseline, and no credits"
-            ]
+            return [f"no metrics were read; the batch gets {share} of each baseline, and no credits"]
         if age_s > self._terms.stale_s:
             old = format_duration(age_s)
-            return [
-                f"the newest sample is {old} old; the batch gets {share} of each baseline, and no credits"
-            ]
+            return [f"the newest sample is {old} old; the batch gets {share} of each baseline, and no credits"]
         return []
 
     def _balances(self, now_s: float) -> dict[str, float]:
@@ -294,19 +271,12 @@ class PaceController:
     def _shared(self, stage: Stage, balance_ratio: float | None) -> PacedCeiling:
         """Return the share of the baseline, for everybody and for the batch alike."""
         size = self._io_size_bytes()
-        part = baseline_share_per_s(
-            stage, share_ratio=self._terms.baseline_share_ratio, io_size_bytes=size
-        )
+        part = baseline_share_per_s(stage, share_ratio=self._terms.baseline_share_ratio, io_size_bytes=size)
         part /= self._peers.part_count
         return self._ceiling(stage, balance_ratio, total=part, others=None, batch=part)
 
     def _measured(
-        self,
-        stage: Stage,
-        balance_ratio: float | None,
-        time_left_s: float,
-        shared: PacedCeiling,
-        notes: list[str],
+        self, stage: Stage, balance_ratio: float | None, time_left_s: float, shared: PacedCeiling, notes: list[str]
     ) -> PacedCeiling:
         split = self._split_of(stage)
         name = FAMILIES[Family(stage.name)].name
@@ -334,9 +304,7 @@ class PaceController:
         batch = max(free / self._peers.part_count, free - kept, 0.0)
         others = split.others_per_s + by_peers
         batch = min(batch, self._slowed(stage, allowed.most_per_s) / self._peers.part_count)
-        return self._ceiling(
-            stage, balance_ratio, total=allowed.total_per_s, others=others, batch=batch
-        )
+        return self._ceiling(stage, balance_ratio, total=allowed.total_per_s, others=others, batch=batch)
 
     def _slowed(self, stage: Stage, most_per_s: float) -> float:
         """
@@ -354,13 +322,7 @@ class PaceController:
         return split.ratio * sent * (most_per_s - others) / (now - others)
 
     def _ceiling(
-        self,
-        stage: Stage,
-        balance_ratio: float | None,
-        *,
-        total: float,
-        others: float | None,
-        batch: float,
+        self, stage: Stage, balance_ratio: float | None, *, total: float, others: float | None, batch: float
     ) -> PacedCeiling:
         family = Family(stage.name)
         ratio = self._split_of(stage).ratio
@@ -421,9 +383,7 @@ def _caused_by(fast: FastTruth) -> float:
     return max(moved / BYTES_BOUNDS.low - fast.batch_bytes, 0.0) / length_s
 
 
-def _split(
-    split: RateSplit, total: float, batch: float, length_s: float, *, is_fast: bool = False
-) -> RateSplit:
+def _split(split: RateSplit, total: float, batch: float, length_s: float, *, is_fast: bool = False) -> RateSplit:
     if not isfinite(total):
         return split
     return split_after(

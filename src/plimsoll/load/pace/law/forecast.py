@@ -35,12 +35,7 @@ class DeviceRate:
 
 
 def balance_now(
-    stage: Stage,
-    balance_ratio: float,
-    *,
-    measured_s: float,
-    now_s: float,
-    rates: Sequence[DeviceRate],
+    stage: Stage, balance_ratio: float, *, measured_s: float, now_s: float, rates: Sequence[DeviceRate]
 ) -> float:
     """
     Return the credits of a stage now, 0–1.

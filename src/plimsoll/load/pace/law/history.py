@@ -115,9 +115,7 @@ class PaceHistory:
                 device_ops=length_s * sample.ops_per_s,
                 server_read_bytes=counted_read if are_reads_known else 0.0,
                 server_ops=self._counted(window, lambda one: one.ops),
-                server_write_bytes=counted_write
-                if are_reads_known
-                else counted_read + counted_write,
+                server_write_bytes=counted_write if are_reads_known else counted_read + counted_write,
             )
         )
         while sample.end_s - self._compared[0].end_s > KEPT_S:
@@ -131,26 +129,20 @@ class PaceHistory:
             [one.device_write_bytes for one in all_of], [one.server_write_bytes for one in all_of]
         )
         self._read_factor = (
-            _factor(
-                [one.device_read_bytes for one in all_of], [one.server_read_bytes for one in all_of]
-            )
+            _factor([one.device_read_bytes for one in all_of], [one.server_read_bytes for one in all_of])
             if are_reads_known
             else self._write_factor
         )
         known = [one for one in all_of if isfinite(one.device_ops)]
         if known:
             self.device_per_server_op = _factor(
-                [one.device_ops for one in known],
-                [one.server_ops for one in known],
-                low=_MERGED_LOW,
+                [one.device_ops for one in known], [one.server_ops for one in known], low=_MERGED_LOW
             )
 
     def _covered_s(self, window_s: tuple[float, float]) -> float:
         return sum(_overlap_s(one, window_s) for one in self._intervals if one.server is not None)
 
-    def _counted(
-        self, window_s: tuple[float, float], amount: Callable[[ServerCounts], float]
-    ) -> float:
+    def _counted(self, window_s: tuple[float, float], amount: Callable[[ServerCounts], float]) -> float:
         length = window_s[1] - window_s[0]
         return length * self._mean(window_s, lambda one: amount(one.server) if one.server else 0.0)
 
@@ -164,9 +156,7 @@ class PaceHistory:
         return total / length if length > 0 else 0.0
 
 
-def _factor(
-    device: Sequence[float], server: Sequence[float], *, low: float = _CALIBRATION_LOW
-) -> float:
+def _factor(device: Sequence[float], server: Sequence[float], *, low: float = _CALIBRATION_LOW) -> float:
     """Return what the device counts for each byte or operation of the server; first it is taken as 1."""
     # That assumption counts as much as one sample.
     assumed = sum(server) / len(server)

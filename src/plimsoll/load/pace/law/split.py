@@ -68,12 +68,7 @@ def split_at_start(bounds: RatioBounds) -> RateSplit:
 
 
 def split_after(
-    split: RateSplit,
-    *,
-    total_per_s: float,
-    batch_bytes_per_s: float,
-    length_s: float,
-    noise_ratio: float,
+    split: RateSplit, *, total_per_s: float, batch_bytes_per_s: float, length_s: float, noise_ratio: float
 ) -> RateSplit:
     """
     Return what is known after one more interval.
@@ -92,9 +87,7 @@ def split_after(
         split = _first(split, total_per_s, batch_bytes_per_s)
     assert split.others_per_s is not None
     floor = _RATE_FLOOR_RATIO * total_per_s + 1e-9
-    others_var = (
-        split.others_var + (_OTHERS_WALK_RATIO * max(split.others_per_s, floor)) ** 2 * length_s
-    )
+    others_var = split.others_var + (_OTHERS_WALK_RATIO * max(split.others_per_s, floor)) ** 2 * length_s
     # A ratio that is not exercised is not forgotten.
     walk = _RATIO_WALK_RATIO * split.ratio if batch_bytes_per_s > 0 else 0.0
     ratio_var = split.ratio_var + walk**2 * length_s

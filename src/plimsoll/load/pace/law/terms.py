@@ -68,7 +68,5 @@ def check_terms(terms: PaceTerms) -> PaceTerms:
             "Give 0 or more, and less than 100 percent.",
         )
     if min(terms.horizon_s, terms.lag_s, terms.stale_s, terms.step_ratio) <= 0:
-        raise UsageError(
-            "a time or a step of zero is not possible", "Give times and steps above zero."
-        )
+        raise UsageError("a time or a step of zero is not possible", "Give times and steps above zero.")
     return terms

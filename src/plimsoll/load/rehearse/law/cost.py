@@ -186,24 +186,11 @@ def work_of(
         if abs(cycles - before) <= _SETTLED_RATIO * cycles:
             break
         touched = _sum(
-            _touched(
-                one,
-                server,
-                crowd,
-                rows=rows,
-                scale=scale,
-                cycles=cycles,
-                case=case,
-                is_paced=is_paced,
-            )
+            _touched(one, server, crowd, rows=rows, scale=scale, cycles=cycles, case=case, is_paced=is_paced)
             for one in sample.indexes
         )
     in_order = table + touched.appended * server.block_bytes
-    left = (
-        0.0
-        if is_paced
-        else _unwritten_in_order(in_order, server, cycles=cycles, duration_s=duration_s, case=case)
-    )
+    left = 0.0 if is_paced else _unwritten_in_order(in_order, server, cycles=cycles, duration_s=duration_s, case=case)
     sequential = in_order - left + wal + image * touched.images
     sequential += _zeros(sample.indexes, scale=scale, cycles=cycles, case=case)
     if case is Case.HIGH and server.has_autovacuum:
@@ -224,9 +211,7 @@ def is_likely_known(sample: LoadSample, server: ServerSetup) -> bool:
     return is_scatter_known and not (server.has_images and server.is_compressed)
 
 
-def _cycles_in_turn(
-    wal: float, least_wal: float, *, dirty_bytes: float, in_order_ratio: float, share: float
-) -> float:
+def _cycles_in_turn(wal: float, least_wal: float, *, dirty_bytes: float, in_order_ratio: float, share: float) -> float:
     """
     Return the checkpoint cycles of a load on a device that is full: a checkpoint begins when the last one has ended.
 
@@ -348,9 +333,7 @@ def _written_ratio(cycles: float, count: int, server: ServerSetup, case: Case) -
     return share
 
 
-def _unwritten_in_order(
-    in_order: float, server: ServerSetup, *, cycles: float, duration_s: float, case: Case
-) -> float:
+def _unwritten_in_order(in_order: float, server: ServerSetup, *, cycles: float, duration_s: float, case: Case) -> float:
     """Return the bytes of pages filled in order that are not written when the load ends."""
     # A chunk is smaller than the ring of a COPY (16 MiB), so its pages stay in shared buffers until a checkpoint or
     # others need the room. Then the kernel keeps them until they are old, too many, or the checkpoint syncs all files:
@@ -384,9 +367,7 @@ def _scatter_of(index: SampledIndex, case: Case) -> float:
     return 0.0 if case is Case.LOW else 1.0
 
 
-def _crowd(
-    indexes: Iterable[SampledIndex], server: ServerSetup, *, scale: float, case: Case
-) -> FloatArray:
+def _crowd(indexes: Iterable[SampledIndex], server: ServerSetup, *, scale: float, case: Case) -> FloatArray:
     """Return the pages that all indexes together want in memory while they grow; those in order want none."""
     pages = np.ones_like(_GRID)
     for one in indexes:

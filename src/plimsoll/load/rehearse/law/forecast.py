@@ -70,12 +70,7 @@ class LoadForecast:
 
 
 def forecast(
-    sample: LoadSample,
-    server: ServerSetup,
-    around: Circumstances,
-    *,
-    input_bytes: float,
-    case: Case,
+    sample: LoadSample, server: ServerSetup, around: Circumstances, *, input_bytes: float, case: Case
 ) -> LoadForecast | None:
     """
     Return how a load ends in one case.
@@ -114,9 +109,7 @@ def forecast(
     return _learnt(ended, around, case, least_s=input_bytes / speed)
 
 
-def _learnt(
-    ended: LoadForecast | None, around: Circumstances, case: Case, *, least_s: float
-) -> LoadForecast | None:
+def _learnt(ended: LoadForecast | None, around: Circumstances, case: Case, *, least_s: float) -> LoadForecast | None:
     """Return a forecast with what a pace has to learn first in its bounds."""
     if ended is None or not around.is_paced or ended.binding == LOAD_ITSELF:
         return ended
@@ -141,18 +134,14 @@ def _left(around: Circumstances, io_size_bytes: float) -> list[Stage]:
 
 def _stage_left(stage: Stage, around: Circumstances, io_size_bytes: float) -> Stage:
     if around.share_ratio is not None:
-        share = baseline_share_per_s(
-            stage, share_ratio=around.share_ratio, io_size_bytes=io_size_bytes
-        )
+        share = baseline_share_per_s(stage, share_ratio=around.share_ratio, io_size_bytes=io_size_bytes)
         return _fixed(stage, share)
     is_bytes = stage.counts == "bytes"
     others = around.others_bytes_per_s if is_bytes else around.others_ops_per_s
     if has_bucket(stage) and stage.name not in around.balances:
         terms = PaceTerms(reserve_ratio=around.reserve_ratio, headroom_ratio=around.headroom_ratio)
         # Without credits the rate is the same over any time.
-        allowed = stage_allowance(
-            stage, None, terms=terms, io_size_bytes=io_size_bytes, time_left_s=terms.horizon_s
-        )
+        allowed = stage_allowance(stage, None, terms=terms, io_size_bytes=io_size_bytes, time_left_s=terms.horizon_s)
         return _fixed(stage, allowed.total_per_s - others)
     others /= stage.stripes
     burst = max((1 - around.headroom_ratio) * stage.burst - others, _LEAST_PER_S)
@@ -170,9 +159,7 @@ def _fixed(stage: Stage, rate_per_s: float) -> Stage:
     return Stage(name=stage.name, baseline=rate, burst=rate, counts=stage.counts)
 
 
-def _replayed(
-    around: Circumstances, work: DeviceWork, *, input_bytes: float, speed: float
-) -> LoadForecast:
+def _replayed(around: Circumstances, work: DeviceWork, *, input_bytes: float, speed: float) -> LoadForecast:
     size = work.bytes / work.ops
     whole = _left(around, size)
     if speed < inf:
@@ -189,9 +176,7 @@ def _replayed(
         # What is left at the rate of the end; never less than a tenth more.
         last = max(float(found.served_bytes[-1]) / step_s, 1e-9)
         seconds += max(1.02 * float(found.backlog_bytes[-1]) / last, 0.1 * seconds)
-    return LoadForecast(
-        seconds=inf, credits_end_s=None, binding=whole[0].name, end_per_s=0.0, work=work
-    )
+    return LoadForecast(seconds=inf, credits_end_s=None, binding=whole[0].name, end_per_s=0.0, work=work)
 
 
 def _shortest_s(chain: Sequence[Stage], work: DeviceWork, size: float) -> float:

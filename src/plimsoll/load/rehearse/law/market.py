@@ -14,13 +14,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.load.rehearse.law.forecast import Circumstances
-from plimsoll.load.rehearse.law.times import (
-    LoadToForecast,
-    by_price,
-    forecast_of,
-    time_of,
-    with_price,
-)
+from plimsoll.load.rehearse.law.times import LoadToForecast, by_price, forecast_of, time_of, with_price
 from plimsoll.model.ceiling import Family
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.price import PriceBook
@@ -78,17 +72,11 @@ def market_of(snapshot: Snapshot, catalog: Catalog, book: PriceBook | None) -> C
             will = cost_of(after, book, catalog=catalog)
             more = usd_per_day_more(found.before, was, after, will)
             dates += [cost.as_of for cost in (was, will) if cost.as_of is not None]
-        offers.append(
-            ClassOffer(
-                db_class=after.db_class, chain=chain_of(after, catalog), usd_per_day_more=more
-            )
-        )
+        offers.append(ClassOffer(db_class=after.db_class, chain=chain_of(after, catalog), usd_per_day_more=more))
     return ClassMarket(offers=tuple(offers), as_of=min(dates, default=None))
 
 
-def other_classes(
-    load: LoadToForecast, around: Circumstances, market: ClassMarket
-) -> tuple[RehearsedTime, ...]:
+def other_classes(load: LoadToForecast, around: Circumstances, market: ClassMarket) -> tuple[RehearsedTime, ...]:
     """Return the load on every offer, the cheapest first; those without a price last."""
     # Many classes have the same limits.
     by_chain: dict[tuple[Stage, ...], RehearsedTime] = {}

@@ -3,9 +3,7 @@
 from math import log
 
 
-def scatter_ratio(
-    *, touched: float, rows: float, pages: float, per_page: float, switches: float = 0.0
-) -> float:
+def scatter_ratio(*, touched: float, rows: float, pages: float, per_page: float, switches: float = 0.0) -> float:
     """
     Return the share of rows that touch another page than those before them.
 

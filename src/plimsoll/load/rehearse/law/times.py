@@ -10,21 +10,9 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.names import smallest_first
 from plimsoll.load.rehearse.law.cost import Case, LoadSample, ServerSetup
-from plimsoll.load.rehearse.law.forecast import (
-    LOAD_ITSELF,
-    Circumstances,
-    LoadForecast,
-    forecast,
-    rate_of,
-)
+from plimsoll.load.rehearse.law.forecast import LOAD_ITSELF, Circumstances, LoadForecast, forecast, rate_of
 from plimsoll.model.ceiling import Family
-from plimsoll.model.rehearsal import (
-    RehearsedCost,
-    RehearsedIndex,
-    RehearsedTime,
-    RehearsedWork,
-    Span,
-)
+from plimsoll.model.rehearsal import RehearsedCost, RehearsedIndex, RehearsedTime, RehearsedWork, Span
 
 # A replay has a thousand steps, so times that differ by less are equal.
 _TIME_DIGITS = 3
@@ -53,10 +41,7 @@ class ForecastLoad:
 
 def forecast_of(load: LoadToForecast, around: Circumstances) -> ForecastLoad:
     """Replay a load under these circumstances in every case."""
-    cases = {
-        case: forecast(load.sample, load.server, around, input_bytes=load.input_bytes, case=case)
-        for case in Case
-    }
+    cases = {case: forecast(load.sample, load.server, around, input_bytes=load.input_bytes, case=case) for case in Case}
     return ForecastLoad(load=load, around=around, cases=cases)
 
 
@@ -92,12 +77,8 @@ def work_span(ended: ForecastLoad) -> RehearsedWork:
     found = ended.cases
     likely = found[Case.LIKELY]
     return RehearsedWork(
-        device_bytes=_span(
-            {case: None if one is None else one.work.bytes for case, one in found.items()}
-        ),
-        device_ops=_span(
-            {case: None if one is None else one.work.ops for case, one in found.items()}
-        ),
+        device_bytes=_span({case: None if one is None else one.work.bytes for case, one in found.items()}),
+        device_ops=_span({case: None if one is None else one.work.ops for case, one in found.items()}),
         checkpoint_count=None if likely is None else likely.work.checkpoints,
     )
 
@@ -143,9 +124,7 @@ def with_price(time: RehearsedTime, usd_per_day_more: Decimal | None) -> Rehears
     )
 
 
-def by_price(
-    time: RehearsedTime,
-) -> tuple[bool, Decimal, float, bool, tuple[float, int, str]]:
+def by_price(time: RehearsedTime) -> tuple[bool, Decimal, float, bool, tuple[float, int, str]]:
     """
     Return the order of classes: the cheapest first, those without a price last; then the fastest.
 

@@ -7,14 +7,7 @@ from pathlib import Path
 
 from plimsoll.sources.export.csv.long import read_long
 from plimsoll.sources.export.csv.slices import TextTable
-from plimsoll.sources.export.table_frame import (
-    TIME_NAMES,
-    VALUE_NAMES,
-    few,
-    not_a_table,
-    plain,
-    read_frame,
-)
+from plimsoll.sources.export.table_frame import TIME_NAMES, VALUE_NAMES, few, not_a_table, plain, read_frame
 from plimsoll.sources.files.bounds import check_text_rows
 from plimsoll.sources.files.text import Content
 from plimsoll.sources.reading.reading import Reading
@@ -55,9 +48,7 @@ def read_csv(data: Content, reading: Reading, *, where: str, path: Path) -> None
     if read_long(table, roles, reading, path):
         return
     is_decimal = delimiter != ","
-    read_frame(
-        table.frame(roles), names, reading, where=where, path=path, comma_is_decimal=is_decimal
-    )
+    read_frame(table.frame(roles), names, reading, where=where, path=path, comma_is_decimal=is_decimal)
 
 
 def _delimiter(head: str) -> str | None:
@@ -102,9 +93,7 @@ def _header(head: str, delimiter: str, where: str) -> tuple[list[str], int]:
 
 def _is_label_row(row: list[str]) -> bool:
     """Return whether a first row is the console's; a header that names a time or a value is not."""
-    return row[0].lower() in _LABEL_ROWS and not {plain(cell) for cell in row} & (
-        TIME_NAMES | VALUE_NAMES
-    )
+    return row[0].lower() in _LABEL_ROWS and not {plain(cell) for cell in row} & (TIME_NAMES | VALUE_NAMES)
 
 
 def _add_label_row(names: list[str], row: list[str]) -> None:

@@ -59,18 +59,14 @@ def read_long(table: TextTable, roles: Roles, reading: Reading, path: Path) -> b
         if frame is None:
             return False
         part = Reading()
-        readable = read_rows(
-            frame, table.names, roles, part, where=table.where, path=path, comma_is_decimal=False
-        )
+        readable = read_rows(frame, table.names, roles, part, where=table.where, path=path, comma_is_decimal=False)
         is_any_readable |= readable
         bad_times += part.bad_times
         for block in part.blocks:
             key = (block.name, block.instance, block.unit, block.statistic)
             found.setdefault(key, _LongSamples(block)).add(block)
         if len(found) > MOST_GROUPS:
-            raise not_a_table(
-                table.where, f"it names {len(found):,} different metrics or instances"
-            )
+            raise not_a_table(table.where, f"it names {len(found):,} different metrics or instances")
     if not is_any_readable:
         return False
     reading.bad_times += bad_times

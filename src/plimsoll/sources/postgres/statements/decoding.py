@@ -34,9 +34,7 @@ order by a.attnum
 
 # The first statement of a transaction takes the snapshot that all its statements use.
 TAKE_SNAPSHOT = "select 1"
-MAKE_SLOT = (
-    "select lsn from pg_catalog.pg_create_logical_replication_slot(%s, 'test_decoding', true)"
-)
+MAKE_SLOT = "select lsn from pg_catalog.pg_create_logical_replication_slot(%s, 'test_decoding', true)"
 IS_WITHIN = "select pg_catalog.pg_current_wal_lsn() - %s::pg_catalog.pg_lsn <= %s"
 CHANGES = (
     "select data from pg_catalog.pg_logical_slot_get_changes(%s, pg_catalog.pg_current_wal_lsn(), null, "
@@ -45,9 +43,7 @@ CHANGES = (
 DROP_SLOT = "select pg_catalog.pg_drop_replication_slot(%s)"
 
 
-def row_before(
-    table: str, *, keys: Sequence[tuple[str, str]], columns: Sequence[str], version_number: int
-) -> str:
+def row_before(table: str, *, keys: Sequence[tuple[str, str]], columns: Sequence[str], version_number: int) -> str:
     """
     Return the query for an old row: for each column its hash, whether it is null, and whether it is in TOAST.
 

@@ -136,9 +136,7 @@ limit {int(limit)}
 """  # noqa: S608 - numbers, constants and a name quoted by the server
 
 
-def beginning(
-    path: str, *, timeout_s: int, allows_writes: bool, is_generic: bool
-) -> tuple[str, ...]:
+def beginning(path: str, *, timeout_s: int, allows_writes: bool, is_generic: bool) -> tuple[str, ...]:
     """
     Return the commands to send, one by one, before a statement of the user.
 

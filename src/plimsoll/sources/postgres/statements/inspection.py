@@ -42,12 +42,12 @@ select current_user::pg_catalog.text,
 """
 
 # Tells one run of a server from the next, and one server from another behind the same name.
-RUN = "select extract(epoch from pg_catalog.pg_postmaster_start_time())::double precision, pg_catalog.pg_is_in_recovery()"
+RUN = (
+    "select extract(epoch from pg_catalog.pg_postmaster_start_time())::double precision, pg_catalog.pg_is_in_recovery()"
+)
 
 # After a crash counters begin at zero, and this is the time of the recovery.
-COUNTED_FROM = (
-    "select extract(epoch from stats_reset)::double precision from pg_catalog.pg_stat_bgwriter"
-)
+COUNTED_FROM = "select extract(epoch from stats_reset)::double precision from pg_catalog.pg_stat_bgwriter"
 
 MOMENT = "select extract(epoch from pg_catalog.clock_timestamp())::double precision"
 
@@ -269,9 +269,7 @@ where c.oid = any({_oids(oids)})
 def indexes(version_number: int, table_oids: Iterable[int]) -> str:
     """Return the query for the largest and busiest indexes of the tables."""
     last_scan = (
-        "pg_catalog.pg_stat_get_lastscan(i.indexrelid)"
-        if version_number >= 160_000
-        else "null::pg_catalog.timestamptz"
+        "pg_catalog.pg_stat_get_lastscan(i.indexrelid)" if version_number >= 160_000 else "null::pg_catalog.timestamptz"
     )
     return f"""
 select i.indexrelid, pg_catalog.format('%I.%I', n.nspname, c.relname), i.indrelid, c.relpages,
@@ -410,9 +408,7 @@ _RESET_TIMES = {
 
 def reset_times(version_number: int) -> str:
     """Name and time of the last reset of each kind of counter that this version keeps apart."""
-    views = [
-        (name, view) for name, (view, since) in _RESET_TIMES.items() if version_number >= since
-    ]
+    views = [(name, view) for name, (view, since) in _RESET_TIMES.items() if version_number >= since]
     return " union all ".join(
         f"select '{name}', "  # noqa: S608 - names of the table above
         f"pg_catalog.max(extract(epoch from v.stats_reset))::pg_catalog.float8 "
@@ -422,9 +418,7 @@ def reset_times(version_number: int) -> str:
 
 
 # The database we are connected to: its tables are reset with it.
-OUR_DATABASE = (
-    "select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()"
-)
+OUR_DATABASE = "select d.oid from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()"
 
 
 def statements_reset_time(schema: str) -> str:

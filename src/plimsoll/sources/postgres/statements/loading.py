@@ -41,9 +41,7 @@ select identity from {ledger}
 where target = %s and file = %s and identity <> %s
 order by loaded_at desc limit 1
 """
-_END_OF = (
-    "select end_byte, digest from {ledger} where target = %s and identity = %s and start_byte = %s"
-)
+_END_OF = "select end_byte, digest from {ledger} where target = %s and identity = %s and start_byte = %s"
 _CHUNKS = """
 select start_byte, end_byte, row_count, digest, head from {ledger}
 where target = %s and identity = %s order by start_byte
@@ -73,9 +71,7 @@ IS_THERE = "select pg_catalog.to_regclass(%s) is not null"
 _LOCK_LEDGER = "lock table only {ledger} in row exclusive mode"
 _LOCK_LEDGER_ALONE = "lock table only {ledger} in access exclusive mode"
 # Default privileges may have let everybody write.
-_KEEP_OTHERS_OUT = (
-    "revoke insert, update, delete, truncate, references, trigger on {ledger} from public"
-)
+_KEEP_OTHERS_OUT = "revoke insert, update, delete, truncate, references, trigger on {ledger} from public"
 _ADD_STORED_IN = "alter table {ledger} add column stored_in pg_catalog.text"
 
 # Names and types of the columns, by name: text, oid, bigint and timestamptz.
@@ -113,14 +109,8 @@ _FAULTS = (
         and c.relowner <> (select t.relowner from pg_catalog.pg_class t where t.oid = %(table)s)
         and not exists (select from pg_catalog.pg_roles r where r.oid = c.relowner and r.rolsuper)""",
     ),
-    (
-        "it has a trigger",
-        "exists (select from pg_catalog.pg_trigger g where g.tgrelid = c.oid)",
-    ),
-    (
-        "it has a rule",
-        "exists (select from pg_catalog.pg_rewrite w where w.ev_class = c.oid)",
-    ),
+    ("it has a trigger", "exists (select from pg_catalog.pg_trigger g where g.tgrelid = c.oid)"),
+    ("it has a rule", "exists (select from pg_catalog.pg_rewrite w where w.ev_class = c.oid)"),
     (
         "it has row level security",
         """

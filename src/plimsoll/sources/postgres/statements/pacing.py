@@ -39,9 +39,7 @@ def counts(version_number: int) -> str:
        pg_catalog.pg_size_bytes(pg_catalog.current_setting('shared_buffers')),
        pg_catalog.current_setting('block_size')::int"""
     if version_number >= 160_000:
-        is_table, size = (
-            ("object <> 'wal'", "") if version_number >= 180_000 else ("true", "op_bytes")
-        )
+        is_table, size = ("object <> 'wal'", "") if version_number >= 180_000 else ("true", "op_bytes")
         sums = ", ".join(
             f"pg_catalog.sum({_bytes_of(kind, size)}) filter (where {is_table})::double precision as {kind}"
             for kind in ("read", "write", "extend")

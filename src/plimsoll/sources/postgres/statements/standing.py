@@ -32,10 +32,7 @@ limit {ROWS_MAX}
 
 def oldest_tables(which: str) -> str:
     """Return the query for the tables of this database with the oldest IDs; `which` is `xid` or `mxid`."""
-    age = {
-        "xid": "pg_catalog.age(c.relfrozenxid)",
-        "mxid": "pg_catalog.mxid_age(c.relminmxid)",
-    }[which]
+    age = {"xid": "pg_catalog.age(c.relfrozenxid)", "mxid": "pg_catalog.mxid_age(c.relminmxid)"}[which]
     return f"""
 select pg_catalog.format('%I.%I', n.nspname, coalesce(o.relname, c.relname)), {age}
 from pg_catalog.pg_class c

@@ -105,10 +105,7 @@ def evicted(function: str) -> str:
 
 def made(table: str) -> str:
     """Return the command that creates our unlogged table, with rows stored uncompressed."""
-    return (
-        f"create unlogged table {table} (filler pg_catalog.text storage plain)"
-        " with (autovacuum_enabled = off)"
-    )
+    return f"create unlogged table {table} (filler pg_catalog.text storage plain) with (autovacuum_enabled = off)"
 
 
 def filled(table: str, *, width: int, count: int) -> str:

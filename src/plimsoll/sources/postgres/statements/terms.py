@@ -20,11 +20,7 @@ The search_path of our statements.
 `pg_temp` is last because PostgreSQL searches it first if it is not listed.
 """
 
-ANSWERS = (
-    "extra_float_digits = 1",
-    "quote_all_identifiers = off",
-    "standard_conforming_strings = on",
-)
+ANSWERS = ("extra_float_digits = 1", "quote_all_identifiers = off", "standard_conforming_strings = on")
 """Settings that change answers; settings of the database could round seconds or quote every name."""
 
 # A database's or a role's settings may ask for serializable and deferrable transactions, which wait.
@@ -32,17 +28,10 @@ _READ_ONLY = "begin transaction isolation level read committed, read only, not d
 _READ_WRITE = "begin transaction isolation level read committed, not deferrable"
 _SNAPSHOT = "begin transaction isolation level repeatable read, read only, not deferrable"
 # For a session in which each statement is a transaction.
-_DEFAULTS = (
-    "default_transaction_isolation = 'read committed'",
-    "default_transaction_deferrable = off",
-)
+_DEFAULTS = ("default_transaction_isolation = 'read committed'", "default_transaction_deferrable = off")
 
 # With these, the system reports a lost connection within about ten seconds.
-_KEEPALIVES = (
-    ("keepalives_idle", "5"),
-    ("keepalives_interval", "2"),
-    ("keepalives_count", "3"),
-)
+_KEEPALIVES = (("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"))
 _SENT_IN_TIME = ("tcp_user_timeout", "10000")
 
 # Settings of later versions by which the owner of a database would end us, and the cause would look like another.
@@ -90,11 +79,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> dict[str, str]:
         """Return the parameters to add to the connection string."""
-        return {
-            "application_name": APPLICATION_NAME,
-            "connect_timeout": str(self.connect_s),
-            **dict(self.tcp),
-        }
+        return {"application_name": APPLICATION_NAME, "connect_timeout": str(self.connect_s), **dict(self.tcp)}
 
     def guards(self, version_number: int) -> str:
         """Return the settings for a server of a version as one message; empty for a console, which has none."""
@@ -104,9 +89,7 @@ class Terms(Struct, frozen=True, kw_only=True):
         bounds = {
             "statement_timeout": None if self.statement_s is None else f"'{self.statement_s}s'",
             "lock_timeout": None if self.lock_ms is None else f"'{self.lock_ms}ms'",
-            "idle_in_transaction_session_timeout": None
-            if self.idle_s is None
-            else f"'{self.idle_s}s'",
+            "idle_in_transaction_session_timeout": None if self.idle_s is None else f"'{self.idle_s}s'",
         }
         settings = (
             f"search_path = {SAFE_PATH}",
@@ -278,16 +261,5 @@ CONSOLE = Terms(
     answer_s=10,
 )
 
-ALL = (
-    RECORDING,
-    INSPECTION,
-    EXPLAINING,
-    PROOF,
-    DECODING,
-    SWEEP,
-    PACING,
-    LOADING,
-    REHEARSING,
-    CONSOLE,
-)
+ALL = (RECORDING, INSPECTION, EXPLAINING, PROOF, DECODING, SWEEP, PACING, LOADING, REHEARSING, CONSOLE)
 """Every kind of conversation."""

@@ -54,10 +54,7 @@ UPDATES = (
     ),
     (
         "CASE WHEN it IS DISTINCT FROM",
-        (
-            "update {s}.t set n = n + 1, body = case when body is distinct from %s then %s else body end "
-            "where id = 1"
-        ),
+        ("update {s}.t set n = n + 1, body = case when body is distinct from %s then %s else body end where id = 1"),
         2,
         "",
     ),
@@ -118,7 +115,9 @@ order by a.attnum
 """
 NUMBER_ROWS = "alter table {s}.copy add plimsoll_row int generated always as identity"
 LEAVE_COLUMN = "update {s}.copy set {column} = {column} where plimsoll_row = %s"
-SEND_COLUMN = "update {s}.copy set {column} = pg_catalog.current_setting('plimsoll.value')::{type} where plimsoll_row = %s"
+SEND_COLUMN = (
+    "update {s}.copy set {column} = pg_catalog.current_setting('plimsoll.value')::{type} where plimsoll_row = %s"
+)
 DROP_COPY = "drop table {s}.copy"
 
 ROWS_TOUCHED = """

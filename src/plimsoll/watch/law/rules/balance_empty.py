@@ -22,9 +22,7 @@ class BalanceEmptySettings(RuleSettings, frozen=True, kw_only=True):
 def conditions(situation: Situation, settings: BalanceEmptySettings) -> tuple[Condition, ...]:
     """Return one condition for each bucket of the instance."""
     del settings
-    return tuple(
-        _of_bucket(situation, situation.uses[family]) for family in balance_families(situation)
-    )
+    return tuple(_of_bucket(situation, situation.uses[family]) for family in balance_families(situation))
 
 
 def _of_bucket(situation: Situation, use: CeilingUse) -> Condition:
@@ -32,11 +30,7 @@ def _of_bucket(situation: Situation, use: CeilingUse) -> Condition:
     left = use.balance.newest(at_s) if use.balance is not None else None
     if use.balance is None or left is None:
         return Condition(
-            ceiling=use.family.value,
-            name=use.name,
-            at_s=at_s,
-            is_known=False,
-            text=f"does not report its {name}",
+            ceiling=use.family.value, name=use.name, at_s=at_s, is_known=False, text=f"does not report its {name}"
         )
     since_s = use.balance.held_since(use.balance.value <= EMPTY_RATIO, at_s)
     baseline = ""
@@ -52,8 +46,6 @@ def _of_bucket(situation: Situation, use: CeilingUse) -> Condition:
         limit=0.0,
         unit="ratio",
         text=(
-            f"has no {name} left{baseline}"
-            if since_s is not None
-            else f"has {format_ratio(left)} of its {name} left"
+            f"has no {name} left{baseline}" if since_s is not None else f"has {format_ratio(left)} of its {name} left"
         ),
     )

@@ -36,15 +36,11 @@ class BoundSettings(RuleSettings, frozen=True, kw_only=True):
 def conditions(situation: Situation, settings: BoundSettings) -> tuple[Condition, ...]:
     """Return one condition for each storage rate ceiling of the instance, and for each unknown limit."""
     found = [
-        _of_family(situation, situation.uses[family], settings)
-        for family in RATE_FAMILIES
-        if family in situation.uses
+        _of_family(situation, situation.uses[family], settings) for family in RATE_FAMILIES if family in situation.uses
     ]
     found = _only_first_near(found, situation)
     found += [
-        _of_unknown_limit(situation, interval)
-        for interval in _open(situation)
-        if interval.family is Family.UNKNOWN
+        _of_unknown_limit(situation, interval) for interval in _open(situation) if interval.family is Family.UNKNOWN
     ]
     if not found:
         return (
@@ -208,10 +204,7 @@ def _only_first_near(found: list[Condition], situation: Situation) -> list[Condi
         return found
     is_bound = any(c.bound_since_s is not None for c in found)
     first = None if is_bound else max(near, key=lambda c: (_share(c), c.ceiling))
-    return [
-        _quiet(c, situation.uses[Family(c.ceiling)]) if c in near and c is not first else c
-        for c in found
-    ]
+    return [_quiet(c, situation.uses[Family(c.ceiling)]) if c in near and c is not first else c for c in found]
 
 
 def _share(condition: Condition) -> float:
@@ -239,11 +232,7 @@ def _facts(situation: Situation, interval: Interval) -> tuple[str, ...]:
 
 
 def _forecast(situation: Situation, family: Family) -> tuple[str, ...]:
-    return tuple(
-        _sentence(forecast.text)
-        for forecast in situation.diagnosis.forecasts
-        if forecast.family is family
-    )
+    return tuple(_sentence(forecast.text) for forecast in situation.diagnosis.forecasts if forecast.family is family)
 
 
 def _sentence(clause: str) -> str:

@@ -37,15 +37,12 @@ def conditions(situation: Situation, settings: CauseSettings) -> tuple[Condition
     # Causes overlap, for example a rewrite and its WAL; people are told of one.
     found = next((c for c in load.causes if c.share > settings.share and not c.is_small), None)
     rest = Condition(
-        at_s=situation.at_s,
-        text=f"has no cause with more than {format_ratio(settings.share)} of its load",
+        at_s=situation.at_s, text=f"has no cause with more than {format_ratio(settings.share)} of its load"
     )
     return (rest,) if found is None else (rest, _of_cause(situation, load, found, settings))
 
 
-def _of_cause(
-    situation: Situation, load: InspectedLoad, cause: LoadCause, settings: CauseSettings
-) -> Condition:
+def _of_cause(situation: Situation, load: InspectedLoad, cause: LoadCause, settings: CauseSettings) -> Condition:
     assert load.bytes_per_s is not None
     since_s = situation.at_s - round(load.age_s + load.window_s)
     return Condition(

@@ -42,20 +42,14 @@ def conditions(situation: Situation, settings: ConnectionsSettings) -> tuple[Con
 
 
 def _condition(
-    situation: Situation,
-    use: CeilingUse,
-    ratio: float,
-    since_s: int | None,
-    full_in_days: float | None,
+    situation: Situation, use: CeilingUse, ratio: float, since_s: int | None, full_in_days: float | None
 ) -> Condition:
     assert use.sustained is not None
     limit = use.sustained.value
     text = f"has {ratio * limit:,.0f} connections, {format_ratio(ratio)} of its {limit:,.0f}"
     facts: tuple[str, ...] = ()
     if full_in_days is not None:
-        facts = (
-            f"At the trend of the daily peaks it reaches max_connections in {full_in_days:.0f} days",
-        )
+        facts = (f"At the trend of the daily peaks it reaches max_connections in {full_in_days:.0f} days",)
     return Condition(
         ceiling=use.family.value,
         name=use.name,

@@ -34,11 +34,7 @@ def conditions(situation: Situation, settings: HeadroomSettings) -> tuple[Condit
 
 def _of_use(situation: Situation, use: CeilingUse, settings: HeadroomSettings) -> Condition:
     today = (situation.at_s - 1) // DAY_S
-    days = [
-        day
-        for day in of_family(situation.days, use.family)
-        if today - settings.of_days < day.day <= today
-    ]
+    days = [day for day in of_family(situation.days, use.family) if today - settings.of_days < day.day <= today]
     high = [day for day in days if day.high_s >= 60 * settings.high_minutes]
     # A day that was not watched for long enough to show it may have been high.
     seen = [d for d in days if d in high or d.measured_s >= DAY_S - 60 * settings.high_minutes]
@@ -61,11 +57,7 @@ def _of_use(situation: Situation, use: CeilingUse, settings: HeadroomSettings) -
             f"{settings.of_days} days"
         ),
         facts=(
-            (
-                f"Highest use on these days: {max(d.peak_ratio for d in high):.0%} of the ceiling".replace(
-                    "%", " %"
-                ),
-            )
+            (f"Highest use on these days: {max(d.peak_ratio for d in high):.0%} of the ceiling".replace("%", " %"),)
             if high
             else ()
         ),

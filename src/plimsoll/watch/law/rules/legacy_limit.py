@@ -19,11 +19,7 @@ def conditions(situation: Situation, settings: LegacyLimitSettings) -> tuple[Con
     """Return one condition for each legacy limit that was reached within the window."""
     del settings
     if not situation.is_storage_judged:
-        return (
-            Condition(
-                at_s=situation.at_s, is_known=False, text="could not be compared with legacy limits"
-            ),
-        )
+        return (Condition(at_s=situation.at_s, is_known=False, text="could not be compared with legacy limits"),)
     found: dict[str, Condition] = {}
     for interval in situation.diagnosis.intervals:
         ceiling = interval.ceiling

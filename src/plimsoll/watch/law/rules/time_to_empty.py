@@ -63,9 +63,7 @@ def _of_space(situation: Situation, resource: Resource) -> Condition:
         at_s=situation.at_s,
         is_known=is_known,
         unit="s",
-        text=f"has {resource.name} that does not fill"
-        if is_known
-        else f"does not report its {resource.name}",
+        text=f"has {resource.name} that does not fill" if is_known else f"does not report its {resource.name}",
     )
 
 
@@ -87,9 +85,7 @@ def _without_forecast(situation: Situation, family: Family, left: float | None) 
     )
 
 
-def _of_forecast(
-    situation: Situation, forecast: Forecast, settings: TimeToEmptySettings
-) -> Condition:
+def _of_forecast(situation: Situation, forecast: Forecast, settings: TimeToEmptySettings) -> Condition:
     is_space = forecast.family in _SPACES
     name = FAMILIES[forecast.family].credits_name or FAMILIES[forecast.family].name
     empty_in_s = forecast.empty_in_s
@@ -100,10 +96,7 @@ def _of_forecast(
     text = f"has {left} of its {name} left, and it is not falling"
     if empty_in_s is not None:
         ends = "full" if is_space else "empty"
-        text = (
-            f"has {left} of its {name} left: {ends} in {format_duration(empty_in_s)} "
-            "at the present rate"
-        )
+        text = f"has {left} of its {name} left: {ends} in {format_duration(empty_in_s)} at the present rate"
     return Condition(
         ceiling=forecast.family.value,
         name=FAMILIES[forecast.family].name,

@@ -62,8 +62,5 @@ def condition_of_departure(*, at_s: int, missed_s: float, is_configured: bool) -
         text = f"has not been watched for {format_duration(missed_s)}"
         why = "Its target is no longer in the configuration"
     return Condition(
-        at_s=at_s,
-        is_known=False,
-        text=text,
-        facts=(why, "Whether it still reaches the limit is not known"),
+        at_s=at_s, is_known=False, text=text, facts=(why, "Whether it still reaches the limit is not known")
     )

@@ -15,9 +15,7 @@ class UnreachablePurchaseSettings(RuleSettings, frozen=True, kw_only=True):
     clear_minutes: Minutes = 60
 
 
-def conditions(
-    situation: Situation, settings: UnreachablePurchaseSettings
-) -> tuple[Condition, ...]:
+def conditions(situation: Situation, settings: UnreachablePurchaseSettings) -> tuple[Condition, ...]:
     """Return the condition of the instance."""
     del settings
     diagnosis = situation.diagnosis

@@ -19,9 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("organisation", metavar="ORGANISATION", nargs="?", help="for example A1001")
     parser.add_argument("month", metavar="MONTH", nargs="?", help="for example 2023-01")
-    parser.add_argument(
-        "--views", action="store_true", help="test that every view is up to date with its tables"
-    )
+    parser.add_argument("--views", action="store_true", help="test that every view is up to date with its tables")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -52,7 +50,6 @@ def _manifest(settings: Settings, organisation: str, month: str) -> Manifest:
     content = Storage(settings).get(raw_key(organisation, month, MANIFEST))
     if content is None:
         raise DataError(
-            f"the delivery {organisation}/{month} is not complete in S3",
-            "Bring it there: claims-pipeline transfer.",
+            f"the delivery {organisation}/{month} is not complete in S3", "Bring it there: claims-pipeline transfer."
         )
     return parse(content, f"{organisation}/{month}/{MANIFEST}")

@@ -116,12 +116,7 @@ def _content(file: DeliveredFile, ledger: Ledger, *, in_order: bool) -> Iterator
 
 
 def _rows(
-    connection: Connection,
-    organisation: str,
-    file: DeliveredFile,
-    ledger: Ledger,
-    *,
-    in_order: bool,
+    connection: Connection, organisation: str, file: DeliveredFile, ledger: Ledger, *, in_order: bool
 ) -> Iterator[str]:
     """Compare rows and sums of a file's part of the table; rows that a newer delivery replaced are not there."""
     amounts = record(file.kind).amounts
@@ -152,10 +147,7 @@ def _sums_with_duplicates(
 ) -> Iterator[str]:
     """Compare sums over a file's rows and its duplicates, of which the quarantine has the row as text."""
     amounts, kind = record(file.kind).amounts, sql.Identifier(SCHEMA, file.kind)
-    sums = [
-        sql.SQL("coalesce(sum((raw::{}).{}), 0)").format(kind, sql.Identifier(name))
-        for name in amounts
-    ]
+    sums = [sql.SQL("coalesce(sum((raw::{}).{}), 0)").format(kind, sql.Identifier(name)) for name in amounts]
     row = connection.execute(
         sql.SQL("SELECT {} FROM claims.quarantine WHERE file_id = %s AND ({})").format(
             sql.SQL(", ").join([sql.SQL("count(*)"), *sums]), sql.SQL(_IS_ROW)
@@ -174,9 +166,7 @@ def _sums_with_duplicates(
             )
 
 
-def _quarantine(
-    connection: Connection, file: DeliveredFile, ledger: Ledger, *, in_order: bool
-) -> Iterator[str]:
+def _quarantine(connection: Connection, file: DeliveredFile, ledger: Ledger, *, in_order: bool) -> Iterator[str]:
     found: Counter[str] = Counter()
     for reason, lines in connection.execute(_REASONS, (ledger.file_id,)).fetchall():
         found[class_of(reason)] += lines
@@ -192,9 +182,9 @@ def _quarantine(
 def _keys(connection: Connection, layout: Record, organisation: str) -> Iterator[str]:
     key = sql.SQL(", ").join(map(sql.Identifier, layout.key))
     row = connection.execute(
-        sql.SQL(
-            "SELECT count(*) FROM (SELECT FROM {} GROUP BY {} HAVING count(*) > 1) AS keys"
-        ).format(_table(layout.kind, organisation), key)
+        sql.SQL("SELECT count(*) FROM (SELECT FROM {} GROUP BY {} HAVING count(*) > 1) AS keys").format(
+            _table(layout.kind, organisation), key
+        )
     ).fetchone()
     if row and row[0]:
         yield f"{layout.kind}: {row[0]} keys of {organisation} occur more than once"
@@ -218,9 +208,7 @@ def _orphans(connection: Connection, layout: Record, organisation: str) -> Itera
         return
     key = record(parent).key[0]
     query = sql.SQL(_ORPHANS).format(
-        table=_table(layout.kind, organisation),
-        parent=_table(parent, organisation),
-        key=sql.Identifier(key),
+        table=_table(layout.kind, organisation), parent=_table(parent, organisation), key=sql.Identifier(key)
     )
     width = record(parent).field(key).width
     row = connection.execute(query, (organisation, parent, width)).fetchone()

@@ -61,9 +61,7 @@ class Formatting:
         assert formatter.stdout is not None
         self.rows: IO[bytes] = _Whole(formatter.stdout, self._check)  # type: ignore[assignment]
         self.lines: IO[bytes] = _Whole(os.fdopen(lines, "rb"), self._check)  # type: ignore[assignment]
-        self._reading = threading.Thread(
-            target=self._read_summary, args=(os.fdopen(summary, "rb"),)
-        )
+        self._reading = threading.Thread(target=self._read_summary, args=(os.fdopen(summary, "rb"),))
         self._reading.start()
         return self
 
@@ -83,9 +81,7 @@ class Formatting:
         if self._reading is not None:
             self._reading.join()
 
-    def read(
-        self, rows: Callable[[IO[bytes]], object], lines: Callable[[IO[bytes]], object]
-    ) -> Counts:
+    def read(self, rows: Callable[[IO[bytes]], object], lines: Callable[[IO[bytes]], object]) -> Counts:
         """
         Read both outputs at the same time, and return what the formatter counted.
 

@@ -14,9 +14,7 @@ from claims_pipeline.errors import DataError
 
 def lock(connection: Connection, organisation: str, name: str) -> None:
     """Wait for the lock of a file; the server frees it when the connection ends."""
-    connection.execute(
-        "SELECT pg_advisory_lock(hashtextextended(%s, 1))", (f"claims/{organisation}/{name}",)
-    )
+    connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 1))", (f"claims/{organisation}/{name}",))
     connection.commit()
 
 
@@ -46,9 +44,7 @@ def loaded_before(connection: Connection, manifest: Manifest, file: DeliveredFil
 
 def reserve(connection: Connection) -> int:
     """Return the number of a new file; a load that fails leaves a gap."""
-    found = connection.execute(
-        "SELECT nextval(pg_get_serial_sequence('claims.files', 'file_id'))"
-    ).fetchone()
+    found = connection.execute("SELECT nextval(pg_get_serial_sequence('claims.files', 'file_id'))").fetchone()
     connection.commit()
     assert found is not None
     return int(found[0])

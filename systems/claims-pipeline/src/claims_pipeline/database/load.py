@@ -9,15 +9,7 @@ from pathlib import Path
 from claims_pipeline.database import ledger, load_new, load_old
 from claims_pipeline.database.connection import connected
 from claims_pipeline.database.merge import Work
-from claims_pipeline.delivery import (
-    MANIFEST,
-    DeliveredFile,
-    Manifest,
-    check_names,
-    manifest_of,
-    raw_key,
-    received_key,
-)
+from claims_pipeline.delivery import MANIFEST, DeliveredFile, Manifest, check_names, manifest_of, raw_key, received_key
 from claims_pipeline.errors import DataError, UnavailableError, UsageError
 from claims_pipeline.layout import records
 from claims_pipeline.settings import Settings
@@ -40,9 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="new: PostgreSQL reads from S3; old: through the worker's disk (default: new)",
     )
     parser.add_argument("--file", metavar="NAME", help="only this file (default: all)")
-    parser.add_argument(
-        "--disk", type=Path, metavar="FOLDER", help="of the old path (default: the temporary one)"
-    )
+    parser.add_argument("--disk", type=Path, metavar="FOLDER", help="of the old path (default: the temporary one)")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -69,18 +59,13 @@ def manifest_in(settings: Settings, organisation: str, month: str) -> Manifest:
     content = Storage(settings).get(raw_key(organisation, month, MANIFEST))
     if content is None:
         raise DataError(
-            f"the delivery {organisation}/{month} is not complete in S3",
-            "Bring it there: claims-pipeline transfer.",
+            f"the delivery {organisation}/{month} is not complete in S3", "Bring it there: claims-pipeline transfer."
         )
     return manifest_of(content, organisation, month)
 
 
 def load_file(
-    settings: Settings,
-    manifest: Manifest,
-    file: DeliveredFile,
-    path: str = PATHS[0],
-    disk: Path | None = None,
+    settings: Settings, manifest: Manifest, file: DeliveredFile, path: str = PATHS[0], disk: Path | None = None
 ) -> str:
     """
     Load one file unless it is loaded, and return what was done.
@@ -92,9 +77,7 @@ def load_file(
         DataError: the file is not what it must be; nothing of it was loaded.
     """
     if file.kind not in records():
-        raise DataError(
-            f"'{file.name}' is of an unknown kind '{file.kind}'", "See layout/cclf.toml."
-        )
+        raise DataError(f"'{file.name}' is of an unknown kind '{file.kind}'", "See layout/cclf.toml.")
     pause_s = FIRST_PAUSE_S
     for number in range(1, TRIES + 1):
         try:
@@ -109,21 +92,14 @@ def load_file(
     raise AssertionError
 
 
-def _load(
-    settings: Settings, manifest: Manifest, file: DeliveredFile, path: str, disk: Path | None
-) -> str:
+def _load(settings: Settings, manifest: Manifest, file: DeliveredFile, path: str, disk: Path | None) -> str:
     with connected(settings) as connection:
         ledger.lock(connection, manifest.organisation, file.name)
         before = ledger.loaded_before(connection, manifest, file)
         if before is not None:
             return before
         key, delivered_at = _received(settings, manifest, file)
-        work = Work(
-            manifest=manifest,
-            file=file,
-            file_id=ledger.reserve(connection),
-            delivered_at=delivered_at,
-        )
+        work = Work(manifest=manifest, file=file, file_id=ledger.reserve(connection), delivered_at=delivered_at)
         if path == "old":
             return load_old.load(settings, connection, work, key, disk)
         return load_new.load(settings, connection, work, key)

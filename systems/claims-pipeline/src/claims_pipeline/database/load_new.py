@@ -22,8 +22,7 @@ def load(settings: Settings, connection: Connection, work: Work, key: str) -> st
     stage(connection, work)
     for table, source in ((ROWS, formatted_key(*place)), (LINES, quarantine_key(*place))):
         connection.execute(
-            "SELECT aws_s3.table_import_from_s3(%s, '', '(format csv)',"
-            " aws_commons.create_s3_uri(%s, %s, %s))",
+            "SELECT aws_s3.table_import_from_s3(%s, '', '(format csv)', aws_commons.create_s3_uri(%s, %s, %s))",
             (table, storage.bucket, source, region()),
         )
     done = merge(connection, work, counts)
@@ -35,6 +34,5 @@ def _format(settings: Settings, storage: Storage, work: Work, key: str) -> Count
     place = (work.manifest.organisation, work.manifest.month, work.file.name)
     with Formatting(settings, work, None, key) as formatting:
         return formatting.read(
-            rows=partial(storage.upload, formatted_key(*place)),
-            lines=partial(storage.upload, quarantine_key(*place)),
+            rows=partial(storage.upload, formatted_key(*place)), lines=partial(storage.upload, quarantine_key(*place))
         )

@@ -25,9 +25,7 @@ from claims_pipeline.storage import CHUNK_BYTES, Storage
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
-def load(
-    settings: Settings, connection: Connection, work: Work, key: str, disk: Path | None = None
-) -> str:
+def load(settings: Settings, connection: Connection, work: Work, key: str, disk: Path | None = None) -> str:
     """
     Load a file, commit, and return what was done.
 

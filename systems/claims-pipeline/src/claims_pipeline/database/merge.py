@@ -46,9 +46,7 @@ def stage(connection: Connection, work: Work) -> None:
     """Create the staging tables: of this session, without WAL, gone with the transaction."""
     for name, like in ((ROWS, work.file.kind), (LINES, "quarantine")):
         connection.execute(
-            SQL("CREATE TEMP TABLE {} (LIKE {}) ON COMMIT DROP").format(
-                Identifier(name), Identifier(SCHEMA, like)
-            )
+            SQL("CREATE TEMP TABLE {} (LIKE {}) ON COMMIT DROP").format(Identifier(name), Identifier(SCHEMA, like))
         )
 
 
@@ -67,23 +65,15 @@ def merge(connection: Connection, work: Work, counts: Counts) -> str:
         _give_way(connection, work, target)
     # Rows are read in the order in which they were written, that of the lines: the first of equal keys is kept.
     inserted = connection.execute(
-        SQL("INSERT INTO {} SELECT * FROM {} ON CONFLICT DO NOTHING").format(
-            target, Identifier(ROWS)
-        )
+        SQL("INSERT INTO {} SELECT * FROM {} ON CONFLICT DO NOTHING").format(target, Identifier(ROWS))
     ).rowcount
     duplicates = counts.rows - inserted
     quarantined = counts.quarantined + duplicates
     ledger.enter(
-        connection,
-        work.manifest,
-        work.file,
-        (work.file_id, work.delivered_at),
-        (inserted, quarantined, duplicates),
+        connection, work.manifest, work.file, (work.file_id, work.delivered_at), (inserted, quarantined, duplicates)
     )
     connection.execute(
-        SQL("INSERT INTO {} SELECT * FROM {}").format(
-            Identifier(SCHEMA, "quarantine"), Identifier(LINES)
-        )
+        SQL("INSERT INTO {} SELECT * FROM {}").format(Identifier(SCHEMA, "quarantine"), Identifier(LINES))
     )
     if duplicates:
         found = connection.execute(_duplicates(layout, target)).rowcount
@@ -97,10 +87,7 @@ def merge(connection: Connection, work: Work, counts: Counts) -> str:
 
 def _check(connection: Connection, work: Work, counts: Counts) -> None:
     """Compare what the manifest, the formatter and the staging tables say."""
-    staged = [
-        int(_one(connection, SQL("SELECT count(*) FROM {}").format(Identifier(name))))
-        for name in (ROWS, LINES)
-    ]
+    staged = [int(_one(connection, SQL("SELECT count(*) FROM {}").format(Identifier(name)))) for name in (ROWS, LINES)]
     said = (counts.records, counts.rows, counts.quarantined)
     if (work.file.records, *staged) != said or sum(staged) != counts.records:
         raise DataError(
@@ -130,9 +117,7 @@ def _give_way(connection: Connection, work: Work, target: Identifier) -> None:
 
 def _duplicates(layout: Record, target: Identifier) -> Composed:
     """Return the statement that quarantines staged rows whose key the partition has from another line."""
-    same = SQL(" AND ").join(
-        SQL("t.{0} = s.{0}").format(Identifier(name)) for name in ("organisation", *layout.key)
-    )
+    same = SQL(" AND ").join(SQL("t.{0} = s.{0}").format(Identifier(name)) for name in ("organisation", *layout.key))
     return SQL(
         """
         INSERT INTO claims.quarantine (file_id, line_number, reason, raw)

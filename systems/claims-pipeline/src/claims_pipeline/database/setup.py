@@ -31,16 +31,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         help=f"create its partitions; repeatable (default: {', '.join(ORGANISATIONS)})",
     )
+    parser.add_argument("--fetch", metavar="PATH", help="claims-fetch as the server finds it (default: on its PATH)")
+    parser.add_argument("--credentials-file", metavar="PATH", help="file with keys of S3 on the server")
     parser.add_argument(
-        "--fetch", metavar="PATH", help="claims-fetch as the server finds it (default: on its PATH)"
-    )
-    parser.add_argument(
-        "--credentials-file", metavar="PATH", help="file with keys of S3 on the server"
-    )
-    parser.add_argument(
-        "--send-keys",
-        action="store_true",
-        help="write our keys of S3 into a file in the server's data directory",
+        "--send-keys", action="store_true", help="write our keys of S3 into a file in the server's data directory"
     )
 
 
@@ -60,9 +54,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             file = _keys(connection) if arguments.send_keys else arguments.credentials_file
             configure(connection, settings, arguments.fetch, file)
     whose = "RDS's" if origin == "RDS" else "ours"
-    sys.stdout.write(
-        f"tables for {', '.join(organisations)} are there; the import from S3 is {whose}\n"
-    )
+    sys.stdout.write(f"tables for {', '.join(organisations)} are there; the import from S3 is {whose}\n")
     return 0
 
 
@@ -82,9 +74,7 @@ def install(connection: Connection) -> str:
     return "ours"
 
 
-def configure(
-    connection: Connection, settings: Settings, program: str | None, credentials_file: str | None
-) -> None:
+def configure(connection: Connection, settings: Settings, program: str | None, credentials_file: str | None) -> None:
     """Tell our import which S3 it reads, with which program and keys; None leaves what is set."""
     connection.execute(
         "UPDATE aws_s3.settings SET endpoint = %s, program = coalesce(%s, program),"
@@ -104,9 +94,7 @@ def _keys(connection: Connection) -> str:
     connection.execute("CREATE TEMP TABLE sent (number int, line text) ON COMMIT DROP")
     for number, line in enumerate(lines):
         connection.execute("INSERT INTO sent VALUES (%s, %s)", (number, line))
-    connection.execute(
-        SQL("COPY (SELECT line FROM sent ORDER BY number) TO {}").format(Literal(path))
-    )
+    connection.execute(SQL("COPY (SELECT line FROM sent ORDER BY number) TO {}").format(Literal(path)))
     return path
 
 

@@ -77,10 +77,9 @@ def statements(organisations: Sequence[str]) -> Iterator[Composed]:
 
 
 def _table(record: Record) -> Iterator[Composed]:
-    columns = [
-        SQL("{} {} NOT NULL").format(Identifier(name), SQL(kind))
-        for name, kind in SOURCE_COLUMNS.items()
-    ] + [SQL("{} {}").format(Identifier(f.name), SQL(f.sql_type)) for f in record.fields]
+    columns = [SQL("{} {} NOT NULL").format(Identifier(name), SQL(kind)) for name, kind in SOURCE_COLUMNS.items()] + [
+        SQL("{} {}").format(Identifier(f.name), SQL(f.sql_type)) for f in record.fields
+    ]
     yield SQL("CREATE TABLE IF NOT EXISTS {} ({}) PARTITION BY LIST (organisation)").format(
         Identifier(SCHEMA, record.kind), SQL(", ").join(columns)
     )

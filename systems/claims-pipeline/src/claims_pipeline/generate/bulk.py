@@ -44,9 +44,7 @@ class Block(NamedTuple):
         return head + head.join(tails) if tails else b""
 
 
-def block_of(
-    layout: Record, seed: int, organisation: str, month: int, *, is_clean: bool = False
-) -> Block:
+def block_of(layout: Record, seed: int, organisation: str, month: int, *, is_clean: bool = False) -> Block:
     """Return a block of records of a kind, about 8 MB."""
     months = Months({layout.kind: layout}, (seed, organisation), is_clean=is_clean)
     tails: list[bytes] = []

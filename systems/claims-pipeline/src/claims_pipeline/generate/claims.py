@@ -17,20 +17,8 @@ CLAIMS_MAX = 50
 """Of a person's month; the numbers of corrections begin behind them."""
 
 _DRG = {"I509": "0291", "J449": "0190", "I2510": "0247", "I4891": "0309", "E119": "0638"}
-_VISITS = (
-    ("99213", 92),
-    ("99214", 131),
-    ("99215", 184),
-    ("93000", 17),
-    ("80053", 11),
-    ("36415", 3),
-)
-_OUTPATIENT = (
-    ("0300", "80053", 14),
-    ("0320", "71046", 68),
-    ("0450", "99284", 410),
-    ("0510", "99213", 118),
-)
+_VISITS = (("99213", 92), ("99214", 131), ("99215", 184), ("93000", 17), ("80053", 11), ("36415", 3))
+_OUTPATIENT = (("0300", "80053", 14), ("0320", "71046", 68), ("0450", "99284", 410), ("0510", "99213", 118))
 _ROOMS = (("0120", 1900), ("0250", 640), ("0300", 480), ("0450", 1100))
 _SPECIALTIES = ("08", "11", "06", "29", "10", "01")
 
@@ -98,16 +86,10 @@ def _provider(rng: Random, first: int) -> tuple[str, str]:
 def _processed(rng: Random, last: date) -> Values:
     decided = last + timedelta(days=rng.randint(1, 9))
     loaded = decided + timedelta(days=1)
-    return {
-        "clm_adjsmt_type_cd": "0",
-        "clm_efctv_dt": decided.isoformat(),
-        "clm_idr_ld_dt": loaded.isoformat(),
-    }
+    return {"clm_adjsmt_type_cd": "0", "clm_efctv_dt": decided.isoformat(), "clm_idr_ld_dt": loaded.isoformat()}
 
 
-def _hospital_claim(
-    rng: Random, common: Values, person: Person, codes: list[str], header: Values
-) -> Claim:
+def _hospital_claim(rng: Random, common: Values, person: Person, codes: list[str], header: Values) -> Claim:
     """Return header and diagnoses; lines are appended by whoever knows them."""
     oscar, npi = _provider(rng, 990000)
     control = f"SYN{common['cur_clm_uniq_id']}"

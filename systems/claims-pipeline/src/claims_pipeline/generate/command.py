@@ -23,19 +23,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write to")
     parser.add_argument("--scale", type=int, choices=(1, 10), default=1, help="size (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all choices (default: 1)")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of all choices (default: 1)"
+        "--months", type=int, default=2, metavar="N", help="deliveries of each organisation (default: 2)"
     )
-    parser.add_argument(
-        "--months",
-        type=int,
-        default=2,
-        metavar="N",
-        help="deliveries of each organisation (default: 2)",
-    )
-    parser.add_argument(
-        "--first", default="2023-01", metavar="CCYY-MM", help="first delivery (default: 2023-01)"
-    )
+    parser.add_argument("--first", default="2023-01", metavar="CCYY-MM", help="first delivery (default: 2023-01)")
     parser.add_argument(
         "--beneficiaries",
         type=int,
@@ -43,21 +35,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of each organisation, times the scale (default: 2000)",
     )
+    parser.add_argument("--clean", action="store_true", help="without defects, repeated records and corrections")
     parser.add_argument(
-        "--clean", action="store_true", help="without defects, repeated records and corrections"
+        "--only", choices=list(records()), metavar="KIND", help="write one large file of this kind instead"
     )
-    parser.add_argument(
-        "--only",
-        choices=list(records()),
-        metavar="KIND",
-        help="write one large file of this kind instead",
-    )
-    parser.add_argument(
-        "--gb",
-        type=float,
-        metavar="N",
-        help="size of that file in units of 10^9 bytes; needs --only",
-    )
+    parser.add_argument("--gb", type=float, metavar="N", help="size of that file in units of 10^9 bytes; needs --only")
 
 
 def run(arguments: argparse.Namespace, _settings: Settings) -> int:
@@ -66,9 +48,7 @@ def run(arguments: argparse.Namespace, _settings: Settings) -> int:
         if not least <= getattr(arguments, name) <= most:
             raise UsageError(f"--{name} must be from {least} to {most}")
     if (arguments.only is None) != (arguments.gb is None):
-        raise UsageError(
-            "--only and --gb belong together", "For example --only part_a_claims --gb 10."
-        )
+        raise UsageError("--only and --gb belong together", "For example --only part_a_claims --gb 10.")
     if arguments.gb is not None and not 0 < arguments.gb <= 1000:
         raise UsageError("--gb must be above 0, and 1000 at most")
     first = month_number(arguments.first)

@@ -48,11 +48,7 @@ def deliver(order: Order, organisation: str, month: int) -> Manifest:
         for file in writing.values():
             file.abandon()
     manifest = Manifest(
-        organisation=organisation,
-        month=month_text(month),
-        scale=order.scale,
-        seed=order.seed,
-        files=files,
+        organisation=organisation, month=month_text(month), scale=order.scale, seed=order.seed, files=files
     )
     write(folder, manifest)
     return manifest

@@ -110,9 +110,7 @@ class Writing:
         """Write what is left, and return what the manifest says of the file."""
         self._flush()
         self._file.close()
-        return self.counts.described(
-            self._name, self._kind, self._written_bytes, self._sha256.hexdigest()
-        )
+        return self.counts.described(self._name, self._kind, self._written_bytes, self._sha256.hexdigest())
 
     def abandon(self) -> None:
         """Close the file as it is."""
@@ -137,13 +135,8 @@ def file_name(organisation: str, layout: Record, delivered: str) -> str:
     return f"P.{organisation}.ACO.ZC{layout.cclf}Y{delivered[:2]}.D{delivered}.T0000000"
 
 
-def open_all(
-    folder: Path, organisation: str, layouts: Iterable[Record], delivered: str
-) -> dict[str, Writing]:
+def open_all(folder: Path, organisation: str, layouts: Iterable[Record], delivered: str) -> dict[str, Writing]:
     """Create a folder with its README and its files, by kind."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "README.txt").write_text(README)
-    return {
-        layout.kind: Writing(folder, file_name(organisation, layout, delivered), layout)
-        for layout in layouts
-    }
+    return {layout.kind: Writing(folder, file_name(organisation, layout, delivered), layout) for layout in layouts}

@@ -53,9 +53,7 @@ class _Fate(NamedTuple):
 class Months:
     """Makes people's months of one organisation."""
 
-    def __init__(
-        self, layouts: dict[str, Record], names: tuple[object, ...], *, is_clean: bool = False
-    ) -> None:
+    def __init__(self, layouts: dict[str, Record], names: tuple[object, ...], *, is_clean: bool = False) -> None:
         """
         Remember what seeds all choices.
 
@@ -152,8 +150,7 @@ def _correction(rng: Random, claim: Claim, month: int, place: int) -> Iterator[t
         }
         for kind, values in claim.records:
             changed: Values = {
-                name: value * percent // 100 if isinstance(value, int) else value
-                for name, value in values.items()
+                name: value * percent // 100 if isinstance(value, int) else value for name, value in values.items()
             }
             changed["cur_clm_uniq_id"] = f"{prefix}{CLAIMS_MAX + 2 * place + step:02d}"
             if "clm_adjsmt_type_cd" in values:

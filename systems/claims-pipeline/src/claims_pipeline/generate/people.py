@@ -35,20 +35,7 @@ _PLACES = (
     ("06", "037", "90001", "LOS ANGELES", "CA"),
     ("42", "101", "19102", "PHILADELPHIA", "PA"),
 )
-_FIRST = (
-    "ALDER",
-    "BRIAR",
-    "CEDAR",
-    "DALE",
-    "EBONY",
-    "FERN",
-    "GROVE",
-    "HAZEL",
-    "IVY",
-    "JUNIPER",
-    "LAUREL",
-    "MYRTLE",
-)
+_FIRST = ("ALDER", "BRIAR", "CEDAR", "DALE", "EBONY", "FERN", "GROVE", "HAZEL", "IVY", "JUNIPER", "LAUREL", "MYRTLE")
 _LAST = (
     "ASHBOURNE", "BIRCHWOOD", "COPPERFELD", "O'DRISKEL", "EASTLEIGHT", "FOXGLOVER", "GRANITER", "HOLLOWMERE",
     "INKWELLS", "JESSAMYN", "KESTRELL", "LARKSPURR",
@@ -111,9 +98,7 @@ def person_of(seed: int, organisation: str, number: int) -> Person:
         sex=rng.choice("12"),
         race=rng.choices("123456", (78, 11, 3, 3, 4, 1))[0],
         dual=rng.choices(("NA", "01", "02", "04", "08"), (82, 2, 8, 2, 6))[0],
-        conditions=tuple(
-            name for name, (share, *_) in CONDITIONS.items() if rng.random() < share * weight
-        ),
+        conditions=tuple(name for name, (share, *_) in CONDITIONS.items() if rng.random() < share * weight),
         name=(rng.choice(_FIRST), rng.choice(LETTERS), rng.choice(_LAST)),
         place=rng.choice(_PLACES),
         address=(f"{rng.randint(1, 9999)} SYNTHETIC ST", rng.choice(_SECOND_LINES)),

@@ -53,14 +53,10 @@ def _readmission(names: tuple[object, ...], person: Person, stay: Stay) -> Stay 
     if stay.is_death or rng.random() >= READMISSION_CHANCE:
         return None
     begin = stay.end + timedelta(days=rng.randint(*READMISSION_DAYS))
-    return next(
-        iter(_stay(person, begin, rng.randint(2, 8), stay.diagnosis, is_readmission=True)), None
-    )
+    return next(iter(_stay(person, begin, rng.randint(2, 8), stay.diagnosis, is_readmission=True)), None)
 
 
-def _stay(
-    person: Person, begin: date, days: int, diagnosis: str, *, is_readmission: bool
-) -> list[Stay]:
+def _stay(person: Person, begin: date, days: int, diagnosis: str, *, is_readmission: bool) -> list[Stay]:
     """Return the stay, unless the person is dead by then."""
     end = min(begin + timedelta(days=days), last_day(begin.year * 12 + begin.month - 1))
     if person.died and begin > person.died:

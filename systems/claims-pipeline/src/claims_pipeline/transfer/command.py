@@ -6,14 +6,7 @@ import re
 import sys
 from datetime import UTC, datetime, timedelta
 
-from claims_pipeline.delivery import (
-    MANIFEST,
-    MONTH,
-    ORGANISATION,
-    check_names,
-    manifest_of,
-    raw_key,
-)
+from claims_pipeline.delivery import MANIFEST, MONTH, ORGANISATION, check_names, manifest_of, raw_key
 from claims_pipeline.errors import ClaimsError
 from claims_pipeline.settings import Settings
 from claims_pipeline.storage import Storage
@@ -66,9 +59,7 @@ async def transfer(settings: Settings, organisation: str | None, month: str | No
     return 0
 
 
-async def folders_of(
-    source: Source, organisation: str | None, month: str | None
-) -> list[tuple[str, str]]:
+async def folders_of(source: Source, organisation: str | None, month: str | None) -> list[tuple[str, str]]:
     """Return the folders with a manifest."""
     names = [organisation] if organisation else await source.names("")
     folders = [
@@ -78,11 +69,7 @@ async def folders_of(
         for inner in ([month] if month else await source.names(name))
         if re.match(MONTH, inner)
     ]
-    return [
-        (name, inner)
-        for name, inner in folders
-        if MANIFEST in await source.names(f"{name}/{inner}")
-    ]
+    return [(name, inner) for name, inner in folders if MANIFEST in await source.names(f"{name}/{inner}")]
 
 
 async def _deliver(source: Source, storage: Storage, folder: tuple[str, str]) -> None:

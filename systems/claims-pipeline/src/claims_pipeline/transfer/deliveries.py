@@ -31,9 +31,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         loaded = set(connection.execute(_LOADED).fetchall())
     found = asyncio.run(_missing(settings, loaded))
     if arguments.json:
-        sys.stdout.write(
-            json.dumps([{"organisation": name, "month": month} for name, month in found]) + "\n"
-        )
+        sys.stdout.write(json.dumps([{"organisation": name, "month": month} for name, month in found]) + "\n")
     else:
         sys.stdout.writelines(f"{name} {month}\n" for name, month in found)
     return 0

@@ -41,9 +41,7 @@ class Source:
         self._user = unquote(place.username or "claims")
         self._folder = unquote(place.path).rstrip("/")
         if place.password:
-            raise SettingsError(
-                "CLAIMS_SFTP_URL has a password", "Only keys are used: set CLAIMS_SFTP_KEY."
-            )
+            raise SettingsError("CLAIMS_SFTP_URL has a password", "Only keys are used: set CLAIMS_SFTP_KEY.")
         self._key, self._known = _keys(settings)
         self.where = f"{self._host}:{self._port}"
         self._connection: asyncssh.SSHClientConnection | None = None
@@ -113,17 +111,14 @@ class Source:
             found = await self._patiently(ask, name)
         if len(found) < length:
             raise DataError(
-                f"'{name}' on {self.where} ends at byte {start + len(found)}",
-                "Ask the sender for the whole file.",
+                f"'{name}' on {self.where} ends at byte {start + len(found)}", "Ask the sender for the whole file."
             )
         return found
 
     def _path(self, name: str) -> str:
         return f"{self._folder}/{name}".rstrip("/") or "/"
 
-    async def _patiently(
-        self, ask: Callable[[asyncssh.SFTPClient], Awaitable[Found]], name: str = ""
-    ) -> Found:
+    async def _patiently(self, ask: Callable[[asyncssh.SFTPClient], Awaitable[Found]], name: str = "") -> Found:
         pause_s = FIRST_PAUSE_S
         for number in range(1, TRIES + 1):
             client = None
@@ -185,9 +180,7 @@ class Source:
 def _keys(settings: Settings) -> tuple[asyncssh.SSHKey, asyncssh.SSHKey]:
     if not settings.sftp_key or not settings.sftp_host_key:
         name = "CLAIMS_SFTP_HOST_KEY" if settings.sftp_key else "CLAIMS_SFTP_KEY"
-        raise SettingsError(
-            f"{name} is not set", "SFTP needs our private key and the server's key."
-        )
+        raise SettingsError(f"{name} is not set", "SFTP needs our private key and the server's key.")
     try:
         known = asyncssh.import_public_key(settings.sftp_host_key)
     except (asyncssh.KeyImportError, ValueError) as error:

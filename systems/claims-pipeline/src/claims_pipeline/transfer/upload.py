@@ -34,9 +34,7 @@ class Received(Struct, frozen=True, kw_only=True):
 class Receiver:
     """Receives files of an organisation's month."""
 
-    def __init__(
-        self, source: Source, storage: Storage, folder: tuple[str, str], parts: asyncio.Semaphore
-    ) -> None:
+    def __init__(self, source: Source, storage: Storage, folder: tuple[str, str], parts: asyncio.Semaphore) -> None:
         """Keep where files come from and go to; each part under way holds one of `parts`."""
         self._source, self._storage, self._parts = source, storage, parts
         self._organisation, self._month = folder
@@ -87,8 +85,7 @@ class Receiver:
         size = await self._source.size(path)
         if size != file.bytes:
             raise DataError(
-                f"'{path}' has {size:,} bytes, and {file.bytes:,} in the manifest",
-                "Ask the sender for the whole file.",
+                f"'{path}' has {size:,} bytes, and {file.bytes:,} in the manifest", "Ask the sender for the whole file."
             )
         upload, present = await self._begun(key, file)
         length = part_bytes_of(file.bytes)
@@ -101,9 +98,7 @@ class Receiver:
 
         async def send(number: int, content: bytes) -> None:
             try:
-                tags[number] = await asyncio.to_thread(
-                    self._storage.put_part, key, upload, number, content
-                )
+                tags[number] = await asyncio.to_thread(self._storage.put_part, key, upload, number, content)
             finally:
                 self._parts.release()
 

@@ -12,12 +12,8 @@ from claims_pipeline.views.session import open_database
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument(
-        "--all", action="store_true", help="refresh every view, whether something changed or not"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be refreshed, and refresh nothing"
-    )
+    parser.add_argument("--all", action="store_true", help="refresh every view, whether something changed or not")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be refreshed, and refresh nothing")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -35,9 +31,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             sys.stdout.flush()
             outcomes.append(outcome)
     refreshed = [outcome for outcome in outcomes if outcome.method != "skipped"]
-    sys.stdout.write(
-        f"{len(refreshed)} of {len(outcomes)} views refreshed in {time.monotonic() - begun_s:.1f} s\n"
-    )
+    sys.stdout.write(f"{len(refreshed)} of {len(outcomes)} views refreshed in {time.monotonic() - begun_s:.1f} s\n")
     return 0
 
 

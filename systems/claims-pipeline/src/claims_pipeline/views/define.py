@@ -30,10 +30,7 @@ def definitions() -> dict[str, str]:
     """Return the statements that create each view, by its name, in the order in which they can be created."""
     folder = files("claims_pipeline.views").joinpath("sql")
     found = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=_name)
-    return {
-        file.name.removesuffix(".sql").partition("_")[2]: file.read_text(encoding="utf-8")
-        for file in found
-    }
+    return {file.name.removesuffix(".sql").partition("_")[2]: file.read_text(encoding="utf-8") for file in found}
 
 
 def _name(file: object) -> str:
@@ -72,8 +69,6 @@ def define(connection: Connection) -> list[str]:
             view = sql.Identifier(SCHEMA, name)
             connection.execute(sql.SQL("DROP MATERIALIZED VIEW IF EXISTS {} CASCADE").format(view))
             connection.execute(statements.encode())
-            connection.execute(
-                sql.SQL("COMMENT ON MATERIALIZED VIEW {} IS {}").format(view, sql.Literal(mark))
-            )
+            connection.execute(sql.SQL("COMMENT ON MATERIALIZED VIEW {} IS {}").format(view, sql.Literal(mark)))
             created.append(name)
     return created

@@ -129,13 +129,10 @@ def _make(connection: Connection, view: View, numbers: dict[str, int], reason: s
     duration_s = time.monotonic() - begun_s
     sources = {source: numbers.get(source, 0) for source in view.sources}
     row = connection.execute(
-        _RECORD,
-        (view.name, method, reason, duration_s, f"{SCHEMA}.{view.name}", Jsonb(sources)),
+        _RECORD, (view.name, method, reason, duration_s, f"{SCHEMA}.{view.name}", Jsonb(sources))
     ).fetchone()
     assert row is not None
-    return Outcome(
-        view=view.name, method=method, reason=reason, duration_s=duration_s, size_bytes=row[0]
-    )
+    return Outcome(view=view.name, method=method, reason=reason, duration_s=duration_s, size_bytes=row[0])
 
 
 def _reason(connection: Connection, view: View, numbers: dict[str, int]) -> tuple[str, str]:

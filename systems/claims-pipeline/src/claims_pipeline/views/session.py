@@ -25,16 +25,11 @@ def open_database(settings: Settings) -> Iterator[Connection]:
     address = address_of(settings)
     try:
         with psycopg.connect(
-            address,
-            autocommit=True,
-            connect_timeout=CONNECT_S,
-            application_name="claims-pipeline",
+            address, autocommit=True, connect_timeout=CONNECT_S, application_name="claims-pipeline"
         ) as connection:
             yield connection
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
-        raise UnavailableError(
-            f"the database lacks a table: {_words(error)}", "Run: claims-pipeline setup."
-        ) from error
+        raise UnavailableError(f"the database lacks a table: {_words(error)}", "Run: claims-pipeline setup.") from error
     except psycopg.Error as error:
         raise UnavailableError(
             f"the database cannot be used: {_words(error)}",

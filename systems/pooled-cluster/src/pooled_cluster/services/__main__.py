@@ -33,10 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, module in COMMANDS.items():
         does = (module.__doc__ or "").strip()
         parser = commands.add_parser(
-            name,
-            help=does.splitlines()[0],
-            description=does,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            name, help=does.splitlines()[0], description=does, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         module.add(parser)
     try:

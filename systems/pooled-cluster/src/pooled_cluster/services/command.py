@@ -24,47 +24,25 @@ _PASSWORD = "PGPASSWORD"  # noqa: S105 - the name of libpq's variable
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to its parser."""
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="PostgreSQL or a pooler (default: 127.0.0.1)"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="PostgreSQL or a pooler (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, required=True, help="its port")
     parser.add_argument("--database", default="orders", help="database (default: orders)")
     parser.add_argument("--user", default="orders", help="role (default: orders)")
     parser.add_argument("--services", type=int, default=4, help="number of services (default: 4)")
-    parser.add_argument(
-        "--instances", type=int, default=5, help="instances of each service (default: 5)"
-    )
-    parser.add_argument(
-        "--pool", type=int, default=10, help="connections of each instance, at most (default: 10)"
-    )
-    parser.add_argument(
-        "--kafka", metavar="ADDRESS", help="broker for placed orders (default: none)"
-    )
-    parser.add_argument(
-        "--rate", type=float, default=0.0, help="business transactions per second (default: 0)"
-    )
-    parser.add_argument(
-        "--heap-mb", type=int, help="heap of each JVM in MiB (default: by the connections)"
-    )
+    parser.add_argument("--instances", type=int, default=5, help="instances of each service (default: 5)")
+    parser.add_argument("--pool", type=int, default=10, help="connections of each instance, at most (default: 10)")
+    parser.add_argument("--kafka", metavar="ADDRESS", help="broker for placed orders (default: none)")
+    parser.add_argument("--rate", type=float, default=0.0, help="business transactions per second (default: 0)")
+    parser.add_argument("--heap-mb", type=int, help="heap of each JVM in MiB (default: by the connections)")
     parser.add_argument("--prepare-threshold", type=int, default=5,
         help="executions before a statement is prepared on the server; 0 for never (default: 5)",
     )  # fmt: skip
     parser.add_argument("--socket-timeout", type=int, default=0, metavar="S",
         help="end a statement without an answer after this time; 0 for never (default: 0)",
     )  # fmt: skip
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="another setting; repeatable",
-    )
-    parser.add_argument(
-        "--every", type=float, default=1.0, metavar="S", help="time between lines (default: 1)"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=0.0, help="end after this time (default: at Ctrl-C)"
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another setting; repeatable")
+    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="time between lines (default: 1)")
+    parser.add_argument("--seconds", type=float, default=0.0, help="end after this time (default: at Ctrl-C)")
     parser.add_argument("--follow", action="store_true", help="read orders from standard input")
 
 
@@ -127,13 +105,9 @@ def order_of(line: str) -> dict[str, Any]:
     try:
         order = json.loads(line)
     except ValueError as error:
-        raise UsageError(
-            f"an order is not JSON: {line.strip()[:80]}", 'Example: {"rate": 40}'
-        ) from error
+        raise UsageError(f"an order is not JSON: {line.strip()[:80]}", 'Example: {"rate": 40}') from error
     if not isinstance(order, dict):
-        raise UsageError(
-            f"an order is not a JSON object: {line.strip()[:80]}", 'Example: {"rate": 40}'
-        )
+        raise UsageError(f"an order is not a JSON object: {line.strip()[:80]}", 'Example: {"rate": 40}')
     return order
 
 
@@ -152,9 +126,7 @@ def _report(services: Services, arguments: argparse.Namespace) -> None:
                     services.set(**order_of(line))
                 if orders.is_over:
                     return
-        _write(
-            {"time_s": round(time.monotonic() - start, 3), "counts": services.counts().as_json()}
-        )
+        _write({"time_s": round(time.monotonic() - start, 3), "counts": services.counts().as_json()})
 
 
 class _Orders:

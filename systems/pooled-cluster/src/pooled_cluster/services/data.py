@@ -11,9 +11,7 @@ MOST = 50_000_000
 _ANSWER_S = 10
 
 
-def fill(
-    address: str, *, customers: int = CUSTOMERS, products: int = PRODUCTS, orders: int = ORDERS
-) -> bool:
+def fill(address: str, *, customers: int = CUSTOMERS, products: int = PRODUCTS, orders: int = ORDERS) -> bool:
     """
     Create the tables and fill them in one transaction; return False if they are already filled.
 
@@ -28,11 +26,7 @@ def fill(
         UsageError: a number is outside of its range.
         UnavailableError: the server does not answer, or refuses.
     """
-    for name, value, least in (
-        ("customers", customers, 1),
-        ("products", products, 10),
-        ("orders", orders, 1),
-    ):
+    for name, value, least in (("customers", customers, 1), ("products", products, 10), ("orders", orders, 1)):
         if not least <= value <= MOST:
             raise UsageError(f"{name} must be {least} to {MOST:,}, not {value:,}")
     sizes = {"customers": customers, "products": products, "orders": orders}
@@ -50,8 +44,7 @@ def fill(
     except psycopg.Error as error:
         reason = str(error).strip().splitlines() or ["it gave no reason"]
         raise UnavailableError(
-            f"the tables cannot be filled: {reason[0]}",
-            "Check the address and the rights of the role.",
+            f"the tables cannot be filled: {reason[0]}", "Check the address and the rights of the role."
         ) from error
     return True
 

@@ -15,20 +15,12 @@ from pooled_cluster.services.data import CUSTOMERS, ORDERS, PRODUCTS, fill
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to its parser."""
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="the server that takes writes (default: 127.0.0.1)"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="the server that takes writes (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, required=True, help="its port")
-    parser.add_argument(
-        "--database", default="orders", help="database, which exists (default: orders)"
-    )
-    parser.add_argument(
-        "--user", default="orders", help="role that may create tables there (default: orders)"
-    )
+    parser.add_argument("--database", default="orders", help="database, which exists (default: orders)")
+    parser.add_argument("--user", default="orders", help="role that may create tables there (default: orders)")
     for name, count in (("customers", CUSTOMERS), ("products", PRODUCTS), ("orders", ORDERS)):
-        parser.add_argument(
-            f"--{name}", type=int, default=count, help=f"number of {name} (default: {count:,})"
-        )
+        parser.add_argument(f"--{name}", type=int, default=count, help=f"number of {name} (default: {count:,})")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,12 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
         user=arguments.user,
         password=os.environ.get("PGPASSWORD", ""),
     )
-    is_new = fill(
-        address, customers=arguments.customers, products=arguments.products, orders=arguments.orders
-    )
+    is_new = fill(address, customers=arguments.customers, products=arguments.products, orders=arguments.orders)
     sys.stdout.write(
-        f"filled with {arguments.orders:,} simulated orders\n"
-        if is_new
-        else "the tables are filled already\n"
+        f"filled with {arguments.orders:,} simulated orders\n" if is_new else "the tables are filled already\n"
     )
     return 0

@@ -89,9 +89,7 @@ def check_jars(folder: Path, lock: Path) -> None:
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in folder.iterdir()}
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
-            raise UnavailableError(
-                f"'{name}' is not the file that was locked", "Delete it from ~/.m2, and try again."
-            )
+            raise UnavailableError(f"'{name}' is not the file that was locked", "Delete it from ~/.m2, and try again.")
 
 
 def _checksum(sources: Path) -> str:

@@ -134,18 +134,13 @@ class Jvm:
             if self._program.poll() is not None:
                 raise self._ended() from error
             raise UnavailableError(
-                f"the service {self.name} does not answer",
-                "It may need more processor time; try again.",
+                f"the service {self.name} does not answer", "It may need more processor time; try again."
             ) from error
         return text
 
     def _ended(self) -> UnavailableError:
         lines = [x for x in self._log.read_text(errors="replace").splitlines() if x.strip()]
-        reasons = [
-            line
-            for line in lines
-            if line.startswith(("error: ", "Caused by: ")) or "OutOfMemory" in line
-        ]
+        reasons = [line for line in lines if line.startswith(("error: ", "Caused by: ")) or "OutOfMemory" in line]
         last = (reasons or lines or ["it gave no reason"])[-1]
         return UnavailableError(
             f"the service {self.name} ended: {last.removeprefix('error: ')}",

@@ -63,9 +63,7 @@ def drop(database: Database, engine: Engine, name: str) -> None:
             hint = f"Those that can be dropped: {others}." if others else "There is none to drop."
             raise ServiceError(f"there is no index '{name}'", hint)
         if row.state == LIVE:
-            raise ServiceError(
-                f"{name} is live", "Rebuild first; then the old index can be dropped."
-            )
+            raise ServiceError(f"{name} is live", "Rebuild first; then the old index can be dropped.")
         # First the row: from then on nobody writes to it. The index goes in the same step; if that fails, so does
         # the row's deletion, and the command can be repeated.
         session.delete(row)

@@ -62,9 +62,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         database.dispose()
 
 
-def _run(
-    arguments: argparse.Namespace, settings: Settings, database: Database, engine: Engine
-) -> int:
+def _run(arguments: argparse.Namespace, settings: Settings, database: Database, engine: Engine) -> int:
     if arguments.task == "rebuild":
         return _rebuild(arguments, settings, database, engine)
     if arguments.task == "drop":
@@ -99,9 +97,7 @@ def _verify(database: Database, engine: Engine, index: str, *, is_repairing: boo
     return DIFFERENT
 
 
-def _rebuild(
-    arguments: argparse.Namespace, settings: Settings, database: Database, engine: Engine
-) -> int:
+def _rebuild(arguments: argparse.Namespace, settings: Settings, database: Database, engine: Engine) -> int:
     shards = settings.shards if arguments.shards is None else arguments.shards
     if not 1 <= shards <= 1024:
         raise ServiceError("--shards must be from 1 to 1024")

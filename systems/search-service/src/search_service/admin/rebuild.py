@@ -20,15 +20,7 @@ from search_service.admin.writing import write_all
 from search_service.database import connection_to, transaction
 from search_service.engine import Engine, Write
 from search_service.errors import ServiceError
-from search_service.generations import (
-    BUILDING,
-    LIVE,
-    PLANNED,
-    RETIRED,
-    live_of,
-    lock,
-    new_generation,
-)
+from search_service.generations import BUILDING, LIVE, PLANNED, RETIRED, live_of, lock, new_generation
 from search_service.index_work import documents_of
 from search_service.mapping import Body, fields_of, is_same
 from search_service.model import GenerationRow, ProductRow
@@ -58,9 +50,7 @@ def alone(database: Database) -> Iterator[None]:
     """
     with connection_to(database) as connection:
         if not connection.execute(text(_ONE)).scalar():
-            raise ServiceError(
-                "another admin command is running on this service", "Wait until it has ended."
-            )
+            raise ServiceError("another admin command is running on this service", "Wait until it has ended.")
         # The lock belongs to the connection, not to a transaction.
         connection.commit()
         try:
@@ -117,9 +107,7 @@ def _begin(database: Database, engine: Engine, settings: Settings, body: Body) -
     """Return the name of the index that is built; it exists and is written from now on."""
     with transaction(database) as session:
         lock(session)
-        begun = session.scalars(
-            select(GenerationRow).where(GenerationRow.state.in_((PLANNED, BUILDING)))
-        ).first()
+        begun = session.scalars(select(GenerationRow).where(GenerationRow.state.in_((PLANNED, BUILDING)))).first()
         if begun is None:
             begun = new_generation(session, engine, settings, PLANNED, body)
         shards = body["settings"]["number_of_shards"]
@@ -162,11 +150,7 @@ def _fill_page(database: Database, engine: Engine, settings: Settings, name: str
         documents = documents_of(session, ids)
         fields = fields_of(built.body)
     write_all(
-        engine,
-        [
-            Write(index=name, id=d.id, version=d.version, document=d.body, fields=fields)
-            for d in documents
-        ],
+        engine, [Write(index=name, id=d.id, version=d.version, document=d.body, fields=fields) for d in documents]
     )
     with transaction(database) as session:
         built = session.get_one(GenerationRow, name)

@@ -77,14 +77,10 @@ def compare(database: Database, engine: Engine, index: str) -> Comparison:
         for product_id, ours, theirs in _merged(_copy(database), engine.versions(index))
         if _count(copy, product_id, ours) != _count(found, product_id, theirs)
     ]
-    return Comparison(
-        copy=copy, index=found, differences=_confirmed(database, engine, index, tuple(ids))
-    )
+    return Comparison(copy=copy, index=found, differences=_confirmed(database, engine, index, tuple(ids)))
 
 
-def repair(
-    database: Database, engine: Engine, index: str, differences: Sequence[Difference]
-) -> None:
+def repair(database: Database, engine: Engine, index: str, differences: Sequence[Difference]) -> None:
     """
     Leave work for documents that differ, above the version of the index; remove those that the copy does not have.
 
@@ -118,23 +114,17 @@ def _leave_work(database: Database, differences: Mapping[str, Difference]) -> se
         if rows:
             now = datetime.now(UTC)
             work = insert(WorkRow).values(
-                [
-                    {"product_id": r.id, "document_version": r.document_version, "since": now}
-                    for r in rows
-                ]
+                [{"product_id": r.id, "document_version": r.document_version, "since": now} for r in rows]
             )
             session.execute(
                 work.on_conflict_do_update(
-                    index_elements=["product_id"],
-                    set_={"document_version": work.excluded.document_version},
+                    index_elements=["product_id"], set_={"document_version": work.excluded.document_version}
                 )
             )
         return {row.id for row in rows}
 
 
-def _confirmed(
-    database: Database, engine: Engine, index: str, ids: tuple[str, ...]
-) -> tuple[Difference, ...]:
+def _confirmed(database: Database, engine: Engine, index: str, ids: tuple[str, ...]) -> tuple[Difference, ...]:
     found: dict[str, Difference] = {}
     for look in range(LOOKS):
         if not ids:
@@ -148,9 +138,7 @@ def _confirmed(
             engine.refresh(index)
             theirs = {
                 product_id: None if is_deleted else version
-                for product_id, version, is_deleted in engine.versions(
-                    index, {"terms": {"id": page}}
-                )
+                for product_id, version, is_deleted in engine.versions(index, {"terms": {"id": page}})
             }
             after = _now(database, page)
             for product_id in page:
@@ -160,9 +148,7 @@ def _confirmed(
                     continue
                 if ours[0] != theirs.get(product_id):
                     found[product_id] = Difference(
-                        id=product_id,
-                        copy_version=ours[0],
-                        index_version=theirs.get(product_id),
+                        id=product_id, copy_version=ours[0], index_version=theirs.get(product_id)
                     )
         ids = tuple(found)
     return tuple(found.values())
@@ -172,12 +158,7 @@ def _now(database: Database, ids: Sequence[str]) -> Mapping[str, tuple[int | Non
     """Return, for each product, its version (None if deleted) and whether it has work left."""
     with transaction(database) as session:
         wanted = (
-            select(
-                ProductRow.id,
-                ProductRow.document_version,
-                ProductRow.is_deleted,
-                WorkRow.product_id.is_not(None),
-            )
+            select(ProductRow.id, ProductRow.document_version, ProductRow.is_deleted, WorkRow.product_id.is_not(None))
             .outerjoin(WorkRow, WorkRow.product_id == ProductRow.id)
             .where(ProductRow.id.in_(ids))
         )

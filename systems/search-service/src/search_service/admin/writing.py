@@ -33,9 +33,7 @@ def write_all(engine: Engine, writes: Sequence[Write]) -> list[Outcome]:
         else:
             refused = [o for o in outcomes if not (o.is_done or o.is_busy)]
             if refused:
-                raise ServiceError(
-                    f"the search engine refused product {refused[0].write.id}: {refused[0].reason}"
-                )
+                raise ServiceError(f"the search engine refused product {refused[0].write.id}: {refused[0].reason}")
             reason = "it asks for fewer writes"
         taken = [o for o in outcomes if o.is_done]
         done += taken

@@ -99,9 +99,7 @@ class Api:
 
         async def guard(request: Request) -> Response:
             if not self._may(request.headers.get("authorization", "")):
-                return problem(
-                    401, "Send Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"}
-                )
+                return problem(401, "Send Authorization: Bearer TOKEN.", {"WWW-Authenticate": "Bearer"})
             if self._free.locked():
                 return problem(503, "Too many searches at once.", {"Retry-After": RETRY_S})
             async with self._free:
@@ -110,9 +108,7 @@ class Api:
                 except BadRequestError as error:
                     return problem(400, str(error))
                 except EngineAwayError:
-                    return problem(
-                        503, "The search engine does not answer.", {"Retry-After": RETRY_S}
-                    )
+                    return problem(503, "The search engine does not answer.", {"Retry-After": RETRY_S})
 
         return guard
 
@@ -137,9 +133,7 @@ class Api:
 
     async def _post(self, content: bytes) -> httpx.Response:
         try:
-            return await self._client.post(
-                self._path, content=content, headers={"content-type": "application/json"}
-            )
+            return await self._client.post(self._path, content=content, headers={"content-type": "application/json"})
         except httpx.TransportError as error:
             _LOG.warning("the search engine does not answer: %s", error or type(error).__name__)
             raise EngineAwayError from None

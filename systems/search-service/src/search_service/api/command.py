@@ -35,15 +35,10 @@ def run(_arguments: argparse.Namespace, settings: Settings) -> int:
             listening.bind((HOST, settings.api_port))
         except OSError as error:
             raise SettingsError(
-                f"SEARCH_API_PORT is {settings.api_port}, which cannot be used: {error.strerror}",
-                "Give another port.",
+                f"SEARCH_API_PORT is {settings.api_port}, which cannot be used: {error.strerror}", "Give another port."
             ) from None
         config = uvicorn.Config(
-            application(settings),
-            http=Protocol,
-            log_level="warning",
-            server_header=False,
-            timeout_graceful_shutdown=10,
+            application(settings), http=Protocol, log_level="warning", server_header=False, timeout_graceful_shutdown=10
         )
         uvicorn.Server(config).run([listening])
     return 0

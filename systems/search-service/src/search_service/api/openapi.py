@@ -14,9 +14,7 @@ _JSON = "application/json"
 def openapi() -> dict[str, Any]:
     """Return the description."""
     kinds = (SearchRequest, SuggestRequest, SearchAnswer, SuggestAnswer, WholeProduct, Problem)
-    references, schemas = msgspec.json.schema_components(
-        kinds, ref_template="#/components/schemas/{name}"
-    )
+    references, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     answers = dict(zip(kinds, references, strict=True))
     identifier = {
         "name": "product_id",
@@ -35,10 +33,7 @@ def openapi() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Product search", "version": "1.0.0"},
         "paths": paths,
-        "components": {
-            "schemas": _ecma(schemas),
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": _ecma(schemas), "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}],
     }
 
@@ -63,22 +58,13 @@ def _get(summary: str, parameters: list[dict[str, Any]], schema: dict[str, Any])
 
 def _problem(description: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {
-        "description": description,
-        "content": {"application/problem+json": {"schema": schema}},
-    }
+    return {"description": description, "content": {"application/problem+json": {"schema": schema}}}
 
 
 def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
     required = schema.get("required", [])
     return [
-        {
-            "name": name,
-            "in": "query",
-            "required": name in required,
-            "explode": True,
-            "schema": _given(_ecma(found)),
-        }
+        {"name": name, "in": "query", "required": name in required, "explode": True, "schema": _given(_ecma(found))}
         for name, found in schema["properties"].items()
     ]
 

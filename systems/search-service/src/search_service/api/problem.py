@@ -18,6 +18,4 @@ TITLES = {
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error as an answer; `detail` tells this caller what to do."""
     body = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": detail}
-    return Response(
-        msgspec.json.encode(body), status, headers=headers, media_type="application/problem+json"
-    )
+    return Response(msgspec.json.encode(body), status, headers=headers, media_type="application/problem+json")

@@ -81,10 +81,7 @@ def suggest_body(request: SuggestRequest) -> Body:
     should += [{"prefix": {"sku": {"value": request.q.strip()}}}]
     return {
         "query": {
-            "bool": {
-                "must": [*must, {"bool": {"should": should, "minimum_should_match": 1}}],
-                "filter": _kept(),
-            }
+            "bool": {"must": [*must, {"bool": {"should": should, "minimum_should_match": 1}}], "filter": _kept()}
         },
         # Several products may share a name.
         "size": 10 * request.limit,
@@ -123,13 +120,7 @@ def _must(q: str) -> list[Body]:
         {
             "bool": {
                 "should": [
-                    {
-                        "multi_match": {
-                            **all_stems,
-                            "type": "cross_fields",
-                            "analyzer": "whitespace",
-                        }
-                    },
+                    {"multi_match": {**all_stems, "type": "cross_fields", "analyzer": "whitespace"}},
                     {"term": {"sku": {"value": q.strip(), "boost": 50}}},
                 ],
                 "minimum_should_match": 1,

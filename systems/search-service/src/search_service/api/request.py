@@ -41,12 +41,9 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     category: Annotated[list[Identifier], Meta(max_length=FILTERS_MOST)] = []
     """Ids; a category contains the products of all categories below it."""
     supplier: Annotated[list[Identifier], Meta(max_length=FILTERS_MOST)] = []
-    country: Annotated[
-        list[Annotated[str, Meta(pattern=r"\A[A-Z]{2}\Z")]], Meta(max_length=FILTERS_MOST)
-    ] = []
+    country: Annotated[list[Annotated[str, Meta(pattern=r"\A[A-Z]{2}\Z")]], Meta(max_length=FILTERS_MOST)] = []
     attribute: Annotated[
-        list[Annotated[str, Meta(pattern=r"\A[^=]{1,60}=[^\0]{0,200}\Z")]],
-        Meta(max_length=FILTERS_MOST),
+        list[Annotated[str, Meta(pattern=r"\A[^=]{1,60}=[^\0]{0,200}\Z")]], Meta(max_length=FILTERS_MOST)
     ] = []
     """`name=value`; all of them."""
     price_from: Annotated[int, Meta(ge=0, lt=10**12)] | None = None

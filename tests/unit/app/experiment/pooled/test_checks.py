@@ -7,12 +7,7 @@ from msgspec.structs import replace
 
 from inspections import cause, inspection
 from plimsoll.app.experiment.pooled.checks import checks_of, named
-from plimsoll.app.experiment.pooled.cluster import (
-    PooledJudge,
-    pooler_words,
-    sizing_of,
-    void_reason,
-)
+from plimsoll.app.experiment.pooled.cluster import PooledJudge, pooler_words, sizing_of, void_reason
 from plimsoll.lab.experiments.pooled_cluster.ground import PooledPlan
 from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
 from plimsoll.model.cause import CauseKind
@@ -98,9 +93,7 @@ def test_a_machine_that_does_not_carry_the_calm_phase_is_too_slow(expected, done
     """Less than four fifths of 15 per second; in a storm that is the story."""
     figures = replace(FIGURES, arrivals_per_s=15.0, done_per_s=done_per_s)
 
-    assert is_so is (
-        "business transactions per second were done" in void_reason(run(expected, figures=figures))
-    )
+    assert is_so is ("business transactions per second were done" in void_reason(run(expected, figures=figures)))
 
 
 def test_a_target_that_is_held_is_enough():
@@ -108,11 +101,7 @@ def test_a_target_that_is_held_is_enough():
     storm = run(Expected.STORM, figures=replace(FIGURES, useful_per_s=300.0))
     sized = run(Expected.SIZED, figures=replace(FIGURES, useful_per_s=200.0, done_per_s=9.0))
     held, missed = (
-        tuple(
-            checks_of(
-                replace(sized, phase=replace(sized.phase, rate=rate)), inspection(causes=()), storm
-            )
-        )[1]
+        tuple(checks_of(replace(sized, phase=replace(sized.phase, rate=rate)), inspection(causes=()), storm))[1]
         for rate in (10.0, 11.0)
     )
 
@@ -140,9 +129,7 @@ def test_a_phase_is_disturbed_if_others_take_most_of_the_machine(expected, other
 def test_a_void_phase_ends_the_play_with_its_reason(done_per_s: float, is_void: bool):
     """The user does not wait for phases that would prove nothing."""
     lines: list[str] = []
-    plan = PooledPlan(
-        phases=phases_of(is_quick=True), fleet=fleet_of(10.0), system=Path(), unmended=Path()
-    )
+    plan = PooledPlan(phases=phases_of(is_quick=True), fleet=fleet_of(10.0), system=Path(), unmended=Path())
     judge = PooledJudge(plan, lines.append)
     figures = replace(FIGURES, arrivals_per_s=15.0, done_per_s=done_per_s)
 

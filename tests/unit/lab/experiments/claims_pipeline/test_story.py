@@ -82,6 +82,4 @@ def test_a_file_is_divided_by_scale_and_clock(scale: float):
     """The emulated file is the same at every scale."""
     plan = ClaimsPlan(phases=PHASES, scale=scale)
 
-    assert pytest.approx(story.QUICK_FILE_BYTES, rel=1e-4) == (
-        plan.played_bytes * scale * plan.clock
-    )
+    assert pytest.approx(story.QUICK_FILE_BYTES, rel=1e-4) == (plan.played_bytes * scale * plan.clock)

@@ -13,18 +13,14 @@ class Answered(psycopg.Error):
 
     def __init__(self, severity: str | None, text: str) -> None:
         super().__init__(text)
-        self._diag = type(
-            "Fields", (), {"severity_nonlocalized": severity, "message_primary": None}
-        )()
+        self._diag = type("Fields", (), {"severity_nonlocalized": severity, "message_primary": None})()
 
     @property
     def diag(self):
         return self._diag
 
 
-@pytest.mark.parametrize(
-    ("severity", "expected"), [("ERROR", True), ("FATAL", False), ("PANIC", False), (None, False)]
-)
+@pytest.mark.parametrize(("severity", "expected"), [("ERROR", True), ("FATAL", False), ("PANIC", False), (None, False)])
 def test_only_an_error_of_a_session_that_goes_on_is_a_refusal(severity, expected):
     """A session that ends may have committed before."""
     assert expected == is_refusal(Answered(severity, "no"))

@@ -7,9 +7,7 @@ from plimsoll.lab.experiments.pooled_cluster.system import ServiceCounts
 def test_only_what_happened_between_counts():
     first = ServiceCounts(arrivals=10, done=8, failed={"connection": 1, "conflict": 1}, retries=2)
     last = ServiceCounts(arrivals=30, done=20, failed={"connection": 5, "conflict": 1}, retries=9)
-    found = services_view(
-        Looked(at_s=100.0, counts=first), Looked(at_s=120.0, counts=last), [101.0, 113.5, 119.0]
-    )
+    found = services_view(Looked(at_s=100.0, counts=first), Looked(at_s=120.0, counts=last), [101.0, 113.5, 119.0])
 
     assert (20, 12, 7) == (found.arrivals, found.done, found.retries)
     assert {"connection": 4} == found.failed

@@ -3,13 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from plimsoll.lab.experiments.pooled_cluster.figures import (
-    carried_per_s,
-    figures_of,
-    grown,
-    held_s,
-    sample_of,
-)
+from plimsoll.lab.experiments.pooled_cluster.figures import carried_per_s, figures_of, grown, held_s, sample_of
 from plimsoll.lab.experiments.pooled_cluster.play import is_quiet, sized_fleet
 from plimsoll.lab.experiments.pooled_cluster.story import fleet_of
 from plimsoll.lab.experiments.pooled_cluster.system import ServiceCounts, ServiceLatency, ServiceNow
@@ -43,20 +37,13 @@ def test_a_sample_has_rates_between_two_readings():
     """Counts since the reading before, by the seconds between; sessions as they are."""
     sample = sample_of(7.0, (1, 2, 3, 4), LAST, FIRST, 2.0)
 
-    assert (100.0, 10.0, 500.0) == (
-        sample.arrivals_per_s,
-        sample.done_per_s,
-        sample.queries_per_s,
-    )
+    assert (100.0, 10.0, 500.0) == (sample.arrivals_per_s, sample.done_per_s, sample.queries_per_s)
     assert 10 == sample.connections
 
 
 def test_figures_are_of_the_phase_alone():
     """What was counted before it does not count; the most of each state may be at different moments."""
-    samples = [
-        sample_of(1.0, (9, 1, 0, 0), FIRST, FIRST, 1.0),
-        sample_of(2.0, (1, 8, 6, 0), LAST, FIRST, 1.0),
-    ]
+    samples = [sample_of(1.0, (9, 1, 0, 0), FIRST, FIRST, 1.0), sample_of(2.0, (1, 8, 6, 0), LAST, FIRST, 1.0)]
     found = figures_of(samples, FIRST, LAST, pooled_mean=20.0, seconds=10.0, processors={})
 
     assert (15, 15, 9, 8, 6) == (
@@ -66,12 +53,7 @@ def test_figures_are_of_the_phase_alone():
         found.idle_max,
         found.in_transaction_max,
     )
-    assert (20.0, 2.0, 100.0, 64.0) == (
-        found.arrivals_per_s,
-        found.done_per_s,
-        found.queries_per_s,
-        found.useful_per_s,
-    )
+    assert (20.0, 2.0, 100.0, 64.0) == (found.arrivals_per_s, found.done_per_s, found.queries_per_s, found.useful_per_s)
     assert {"no_answer": 50, "refused": 3} == found.given_up
     assert (20, 100) == (found.refused, found.opened)
     assert (1.0, 1.0) == (found.latency_s_p50, found.latency_s_p95)
@@ -108,10 +90,7 @@ def test_only_what_has_grown_is_given():
 def test_services_get_the_recommended_pool():
     """28 pools on a machine that runs 84 sessions get 3 each, and keep no more idle ones."""
     fleet = fleet_of(10.0)
-    asked = tuple(
-        Service(name=str(n), containers=fleet.instances, pool=fleet.pool)
-        for n in range(fleet.services)
-    )
+    asked = tuple(Service(name=str(n), containers=fleet.instances, pool=fleet.pool) for n in range(fleet.services))
     found = sized_fleet(fleet, size_pools(asked, ServerCapacity(vcpu_count=42)))
     one = sized_fleet(fleet, size_pools(asked, ServerCapacity(vcpu_count=1)))
 
@@ -123,9 +102,7 @@ def test_services_get_the_recommended_pool():
     ("connections", "waiting", "queued", "is_so"),
     [(56, 0, 0, True), (70, 0, 0, True), (71, 0, 0, False), (56, 1, 0, False), (56, 0, 1, False)],
 )
-def test_services_are_quiet_with_few_connections_and_nobody_who_waits(
-    connections, waiting, queued, is_so
-):
+def test_services_are_quiet_with_few_connections_and_nobody_who_waits(connections, waiting, queued, is_so):
     """28 pools keep two idle connections each; a quarter more may be at work."""
     now = ServiceNow(connections=connections, waiting=waiting, queued=queued)
 

@@ -35,9 +35,7 @@ def test_no_phase_follows_one_that_proves_nothing(monkeypatch, proved: int, play
         found.append(run.phase.name)
         return len(found) <= proved
 
-    ground = SimpleNamespace(
-        dsn="", pooler_url="", versions="", services=object(), end_services=lambda: None
-    )
+    ground = SimpleNamespace(dsn="", pooler_url="", versions="", services=object(), end_services=lambda: None)
     monkeypatch.setattr(playing, "prepare", lambda *_: ground)
     monkeypatch.setattr(playing, "SessionProbe", NoProbe)
     monkeypatch.setattr(playing._StormPlay, "_begin", lambda *_: None)
@@ -46,12 +44,7 @@ def test_no_phase_follows_one_that_proves_nothing(monkeypatch, proved: int, play
         playing,
         "watched",
         lambda phase, place, _: PooledRun(
-            phase=phase,
-            fleet=place.fleet,
-            figures=FIGURES,
-            samples=(),
-            observation=None,
-            sizing=None,
+            phase=phase, fleet=place.fleet, figures=FIGURES, samples=(), observation=None, sizing=None
         ),
     )
     phases = phases_of(is_quick=True)
@@ -63,10 +56,7 @@ def test_no_phase_follows_one_that_proves_nothing(monkeypatch, proved: int, play
         end_phase=end_phase,
     )
 
-    play(
-        PooledPlan(phases=phases, fleet=fleet_of(10.0), system=Path(), unmended=Path()),
-        edges,
-    )
+    play(PooledPlan(phases=phases, fleet=fleet_of(10.0), system=Path(), unmended=Path()), edges)
 
     assert [phase.name for phase in phases[:played]] == found
     left = [line for line in lines if "would prove nothing" in line]

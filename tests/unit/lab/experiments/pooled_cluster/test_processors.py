@@ -42,21 +42,14 @@ def test_processes_are_counted_by_what_they_are(proc: Path):
     found = read_processors(10, proc)
 
     assert 156 == found.busy
-    assert {
-        "PostgreSQL": 50,
-        "Plimsoll": 12,
-        "services (JVMs)": 7,
-        "Patroni, etcd": 4,
-    } == found.spent
+    assert {"PostgreSQL": 50, "Plimsoll": 12, "services (JVMs)": 7, "Patroni, etcd": 4} == found.spent
 
 
 def test_shares_are_of_all_processors_and_add_up_to_what_was_busy():
     """The rest of the machine is that of other programs."""
     whole = os.sysconf("SC_CLK_TCK") * (os.cpu_count() or 1)
     first = ProcessorReading(busy=100, spent={"PostgreSQL": 50})
-    last = ProcessorReading(
-        busy=100 + whole, spent={"PostgreSQL": 50 + whole // 4, "Plimsoll": whole // 2}
-    )
+    last = ProcessorReading(busy=100 + whole, spent={"PostgreSQL": 50 + whole // 4, "Plimsoll": whole // 2})
     found = shares_of(first, last, 1.0)
 
     assert ["Plimsoll", "PostgreSQL", OTHERS] == list(found)

@@ -53,19 +53,11 @@ def test_the_story_goes_from_calm_to_the_target_held():
     sized, other = phases[-2:]
     assert (Expected.SIZED, Build.FIXED, True) == (sized.expected, sized.build, sized.is_sized)
     # The other pooler gets the same pools and the same arrivals.
-    assert (Expected.OTHER_POOLER, Build.PGBOUNCER, True) == (
-        other.expected,
-        other.build,
-        other.is_sized,
-    )
+    assert (Expected.OTHER_POOLER, Build.PGBOUNCER, True) == (other.expected, other.build, other.is_sized)
     assert (sized.changes, sized.seconds) == (other.changes, other.seconds)
     assert TARGET_PER_S == storm.rate == sized.rate == other.rate
 
 
 def test_pgbouncer_has_as_many_servers_as_the_machine_runs_well():
     """In transaction mode; clients are as many as Pgpool-II has children."""
-    assert {
-        "pool_mode": "transaction",
-        "max_client_conn": "400",
-        "default_pool_size": "7",
-    } == bouncer_settings(7, 10.0)
+    assert {"pool_mode": "transaction", "max_client_conn": "400", "default_pool_size": "7"} == bouncer_settings(7, 10.0)

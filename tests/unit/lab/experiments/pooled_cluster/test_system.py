@@ -51,8 +51,7 @@ def test_a_command_gets_the_password_and_none_of_our_variables(tmp_path: Path, m
         found.fill(5432, "secret", customers=7)
 
     assert (
-        "the services' command 'fill' failed: "
-        "secret,,,-m pooled_cluster.services fill --port 5432 --customers 7"
+        "the services' command 'fill' failed: secret,,,-m pooled_cluster.services fill --port 5432 --customers 7"
     ) == raised.value.message
 
 
@@ -73,10 +72,7 @@ def test_services_that_do_not_start_say_why(tmp_path: Path):
     with system(tmp_path, script) as found, pytest.raises(UsageError) as raised:
         found.start(FLEET, 9999, "secret")
 
-    assert ("this machine has no Java", "Install Java.") == (
-        raised.value.message,
-        raised.value.hint,
-    )
+    assert ("this machine has no Java", "Install Java.") == (raised.value.message, raised.value.hint)
 
 
 def test_services_that_end_are_found(tmp_path: Path):
@@ -101,11 +97,7 @@ def test_services_end_with_the_block(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("errors", "message"),
-    [
-        ("", "it gave no reason"),
-        ("Traceback\nKeyError: 1\n", "KeyError: 1"),
-        ("error: no room\n", "no room"),
-    ],
+    [("", "it gave no reason"), ("Traceback\nKeyError: 1\n", "KeyError: 1"), ("error: no room\n", "no room")],
 )
 def test_a_failure_without_a_hint_names_its_last_words(errors: str, message: str):
     """An error in our own form without a hint is quoted, anything else by its last line."""

@@ -31,11 +31,7 @@ def test_it_is_built_once(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "reason", "hint"),
     [
-        (
-            "echo 'error: cc is missing' >&2; echo 'hint: Install gcc.' >&2; exit 2",
-            "cc is missing",
-            "Install gcc.",
-        ),
+        ("echo 'error: cc is missing' >&2; echo 'hint: Install gcc.' >&2; exit 2", "cc is missing", "Install gcc."),
         ("echo 'make: no rule' >&2; exit 1", "make: no rule", "Try it by hand: "),
         ("exit 1", "it gave no reason", "Try it by hand: "),
         ("exit 0", "it gave no reason", "Try it by hand: "),

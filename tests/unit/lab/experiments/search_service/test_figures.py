@@ -33,11 +33,7 @@ def watched(service, database, responses_s=()) -> PhaseWatch:
 
 def test_a_phase_is_measured():
     """Rates are means over its time, latency is one of operations, counters are differences times the scale."""
-    watch = watched(
-        [counted(100, 3), counted(160, 40)],
-        [tuples(10, 50), tuples(30, 150)],
-        [0.01, 0.03, 0.02],
-    )
+    watch = watched([counted(100, 3), counted(160, 40)], [tuples(10, 50), tuples(30, 150)], [0.01, 0.03, 0.02])
     record = lines(20, latency_s=0.02, binding=held(0.5))
     found = figures_of(record, truth_of(record), watch, clock=60.0, scale=20.0)
 

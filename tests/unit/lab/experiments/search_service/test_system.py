@@ -94,8 +94,5 @@ def test_the_metrics_of_the_indexer_are_read(tmp_path: Path):
         counters = found.counters()
 
     assert (120.0, 7.0) == (counters.read, counters.lag)
-    assert ((0.5, 1.0, inf), (3.0, 9.0, 10.0)) == (
-        counters.freshness.bounds,
-        counters.freshness.counts,
-    )
+    assert ((0.5, 1.0, inf), (3.0, 9.0, 10.0)) == (counters.freshness.bounds, counters.freshness.counts)
     assert found.counters() is None

@@ -7,13 +7,7 @@ import pytest
 
 from paced import T3, slow_truth
 from plimsoll.errors import UsageError
-from plimsoll.load.pace.law.commits import (
-    SHARE_LEAST,
-    SLOW_MOST_RATIO,
-    CommitShare,
-    check_slower_ratio,
-    shared,
-)
+from plimsoll.load.pace.law.commits import SHARE_LEAST, SLOW_MOST_RATIO, CommitShare, check_slower_ratio, shared
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
 
@@ -59,11 +53,7 @@ def test_it_settles_where_few_commits_are_slow(slow_at_all):
 
 
 @pytest.mark.parametrize(
-    ("slow", "kept"),
-    [
-        (2, "2.0 % {}: the limit of 5.0 % was kept"),
-        (6, "6.0 % {}: the limit of 5.0 % was not kept"),
-    ],
+    ("slow", "kept"), [(2, "2.0 % {}: the limit of 5.0 % was kept"), (6, "6.0 % {}: the limit of 5.0 % was not kept")]
 )
 def test_it_says_whether_the_limit_was_kept(slow, kept):
     share = CommitShare(1.2, BEFORE)
@@ -86,9 +76,7 @@ def test_an_allowance_says_that_it_is_shared():
     assert shared(whole, 1.0) is whole
     part = shared(whole, 0.25)
     assert part.bytes_per_s == pytest.approx(whole.bytes_per_s / 4)
-    assert part.notes[-1] == (
-        "commits take longer than they may; the batch gets 25 % of its allowance"
-    )
+    assert part.notes[-1] == ("commits take longer than they may; the batch gets 25 % of its allowance")
 
 
 @pytest.mark.parametrize("ratio", [1.0, -2.0, 101.0, float("nan")])

@@ -54,9 +54,7 @@ def test_without_metrics_the_baseline_is_shared():
 
     assert PaceBasis.BASELINE_SHARE is found.basis
     assert 87 * MB / 2 / 5 == pytest.approx(found.bytes_per_s)
-    assert ("no metrics were read; the batch gets 50 % of each baseline, and no credits",) == (
-        found.notes
-    )
+    assert ("no metrics were read; the batch gets 50 % of each baseline, and no credits",) == (found.notes)
 
 
 @pytest.mark.parametrize(("age_s", "basis"), [(300, "measured"), (301, "baseline_share")])
@@ -111,9 +109,7 @@ def test_two_batches_share_in_equal_parts():
     made = controller(end_s=0)
     alone = made.allowance(1).ceilings[0].batch_per_s
     for peer, part in ((alone / 2, 1 / 2), (alone / 4, 3 / 4), (alone, 1 / 2)):
-        made.observe_fast(
-            FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(peer / 5,))
-        )
+        made.observe_fast(FastTruth(start_s=0, end_s=1, batch_bytes=0, peers_bytes_per_s=(peer / 5,)))
         found = made.allowance(1)
 
         assert part * alone == pytest.approx(found.ceilings[0].batch_per_s, rel=0.01)
@@ -171,13 +167,7 @@ def test_rates_that_the_server_did_not_count_teach_nothing(told: float):
             sent = 10 * MB if t % 2 else 0.0
             moved = counted(20 * MB + 5 * sent)
             made.observe_fast(
-                FastTruth(
-                    start_s=t,
-                    end_s=t + 1,
-                    batch_bytes=sent,
-                    server=moved,
-                    foreign_bytes_per_s=peers,
-                )
+                FastTruth(start_s=t, end_s=t + 1, batch_bytes=sent, server=moved, foreign_bytes_per_s=peers)
             )
     found = fooled.allowance(40)
 
@@ -256,9 +246,7 @@ def test_new_pages_cost_the_operations_of_merged_writes(is_written):
     for t in range(200):
         made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=10 * MB, server=counts))
 
-    assert (80 + 76.3) / (10 * MB) == pytest.approx(
-        made.allowance(200).ratio.ops_per_byte, rel=0.05
-    )
+    assert (80 + 76.3) / (10 * MB) == pytest.approx(made.allowance(200).ratio.ops_per_byte, rel=0.05)
 
 
 def test_a_batch_that_fills_the_device_sends_less():
@@ -270,9 +258,7 @@ def test_a_batch_that_fills_the_device_sends_less():
     made.observe_slow(slow_truth(end_s=300))
     for t in range(310):
         sent, taken = (50 * MB, 120 * MB) if t < 300 else (100 * MB, 340 * MB)
-        made.observe_fast(
-            FastTruth(start_s=t, end_s=t + 1, batch_bytes=sent, server=counted(taken))
-        )
+        made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=sent, server=counted(taken)))
     found = made.allowance(310).ceilings[0]
     others = found.others_per_s
 
@@ -288,13 +274,7 @@ def test_reads_that_the_page_cache_answers_are_calibrated_apart():
     for t in range(1200):
         made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=0, server=both))
     rates = tuple(
-        DeviceRate(
-            start_s=s,
-            end_s=s + 60,
-            bytes_per_s=30 * MB,
-            ops_per_s=640,
-            read_bytes_per_s=10 * MB,
-        )
+        DeviceRate(start_s=s, end_s=s + 60, bytes_per_s=30 * MB, ops_per_s=640, read_bytes_per_s=10 * MB)
         for s in range(0, 1200, 60)
     )
     made.observe_slow(SlowTruth(rates=rates))
@@ -309,19 +289,10 @@ def test_counters_are_calibrated_by_metrics():
     for t in range(120):
         counts = counted(40 * MB)
         made.observe_fast(FastTruth(start_s=t, end_s=t + 1, batch_bytes=0, server=counts))
-    rates = [
-        DeviceRate(start_s=s, end_s=s + 60, bytes_per_s=20 * MB, ops_per_s=640) for s in (0, 60)
-    ]
+    rates = [DeviceRate(start_s=s, end_s=s + 60, bytes_per_s=20 * MB, ops_per_s=640) for s in (0, 60)]
     for k in range(1, 3):
         made.observe_slow(SlowTruth(rates=tuple(rates[:k])))
-    made.observe_fast(
-        FastTruth(
-            start_s=120,
-            end_s=121,
-            batch_bytes=0,
-            server=counted(40 * MB),
-        )
-    )
+    made.observe_fast(FastTruth(start_s=120, end_s=121, batch_bytes=0, server=counted(40 * MB)))
 
     # That both count the same is assumed with the weight of one minute: (2 × 20 + 40) / (3 × 40).
     assert 2 / 3 * 40 * MB == pytest.approx(made.device_total(121).bytes_per_s)

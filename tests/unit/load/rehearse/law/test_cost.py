@@ -10,25 +10,8 @@ from rehearsals import GB, IN_ORDER, RANDOM, SAMPLE, SERVER
 HOUR = 3600.0
 
 
-def work(
-    sample=SAMPLE,
-    server=SERVER,
-    *,
-    case=Case.LIKELY,
-    size=10 * GB,
-    seconds=HOUR,
-    is_full=False,
-    is_paced=False,
-):
-    return work_of(
-        sample,
-        server,
-        input_bytes=size,
-        duration_s=seconds,
-        case=case,
-        is_full=is_full,
-        is_paced=is_paced,
-    )
+def work(sample=SAMPLE, server=SERVER, *, case=Case.LIKELY, size=10 * GB, seconds=HOUR, is_full=False, is_paced=False):
+    return work_of(sample, server, input_bytes=size, duration_s=seconds, case=case, is_full=is_full, is_paced=is_paced)
 
 
 def test_heap_and_wal_grow_with_the_rows():
@@ -81,9 +64,7 @@ def test_a_random_index_costs_images_at_every_checkpoint():
     ordered = work(replace(SAMPLE, indexes=(IN_ORDER,)))
     scattered = work(replace(SAMPLE, indexes=(RANDOM,)))
 
-    assert ordered.bytes - work().bytes == pytest.approx(
-        3e9 * (2 - 1 / ordered.checkpoints), rel=0.05
-    )
+    assert ordered.bytes - work().bytes == pytest.approx(3e9 * (2 - 1 / ordered.checkpoints), rel=0.05)
     assert scattered.bytes - work().bytes > 5 * 3e9
     assert scattered.checkpoints > ordered.checkpoints
 

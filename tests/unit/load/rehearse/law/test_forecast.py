@@ -72,10 +72,7 @@ def test_without_metrics_a_load_has_what_the_pace_grants(stage, case):
     """A share of each baseline, in bytes or operations, of all stripes: the same law, not the same formula."""
     terms = PaceTerms()
     allowed = PaceController([stage], terms).allowance(0.0)
-    found = run(
-        around(stage, balance=None, share_ratio=terms.baseline_share_ratio, headroom_ratio=0.1),
-        case=case,
-    )
+    found = run(around(stage, balance=None, share_ratio=terms.baseline_share_ratio, headroom_ratio=0.1), case=case)
 
     assert PaceBasis.BASELINE_SHARE is allowed.basis
     assert stage.name == found.binding
@@ -95,10 +92,7 @@ def test_what_a_pace_learns_first_is_in_the_bounds(case, by_s):
 def test_without_metrics_what_others_take_and_the_reserve_change_nothing():
     """The share is what is left to the load for both."""
     alone = run(around(BUCKET, share_ratio=0.5))
-    beside = run(
-        around(BUCKET, share_ratio=0.5, others_bytes_per_s=20 * MB, reserve_ratio=0.2),
-        size=100 * GB,
-    )
+    beside = run(around(BUCKET, share_ratio=0.5, others_bytes_per_s=20 * MB, reserve_ratio=0.2), size=100 * GB)
 
     assert alone.seconds == pytest.approx(180 * GB / (25 * MB), rel=0.002)
     assert alone == beside

@@ -16,9 +16,7 @@ def found(keys: np.ndarray, *, switches: float = 0.0) -> float:
     place[np.argsort(keys, kind="stable")] = np.arange(ROWS)
     pages = (place // PER_PAGE).reshape(-1, WINDOW)
     touched = float(np.mean([np.unique(window).size for window in pages]))
-    return scatter_ratio(
-        touched=touched, rows=WINDOW, pages=PAGES, per_page=PER_PAGE, switches=switches
-    )
+    return scatter_ratio(touched=touched, rows=WINDOW, pages=PAGES, per_page=PER_PAGE, switches=switches)
 
 
 def test_scatter_is_the_share_of_rows_that_touch_a_page_anew():

@@ -7,23 +7,14 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from plimsoll.load.rehearse.law.times import (
-    LoadToForecast,
-    by_price,
-    cheapest_of,
-    forecast_of,
-    time_of,
-    with_price,
-)
+from plimsoll.load.rehearse.law.times import LoadToForecast, by_price, cheapest_of, forecast_of, time_of, with_price
 from rehearsals import BUCKET, FIXED, GB, RANDOM, SAMPLE, SERVER, around
 
 SCATTERED = dataclasses.replace(SAMPLE, indexes=(RANDOM,))
 
 
 def time(within_s=None, circumstances=None, size=100 * GB):
-    load = LoadToForecast(
-        sample=SCATTERED, server=SERVER, input_bytes=size, finish_within_s=within_s
-    )
+    load = LoadToForecast(sample=SCATTERED, server=SERVER, input_bytes=size, finish_within_s=within_s)
     return time_of(forecast_of(load, circumstances or around(FIXED)), "db.a", is_present=True)
 
 
@@ -70,9 +61,7 @@ def test_the_cheapest_that_fits_is_chosen():
     assert cheap == cheapest_of(present, [dear, cheap, late, unknown])
     assert cheapest_of(present, [late, unknown]) is None
     assert cheapest_of(replace(present, fits=True), [cheap]).is_present
-    assert cheap.usd_for_load == pytest.approx(
-        Decimal(3) * Decimal(str(round(cheap.seconds.likely, 3))) / 86_400
-    )
+    assert cheap.usd_for_load == pytest.approx(Decimal(3) * Decimal(str(round(cheap.seconds.likely, 3))) / 86_400)
 
 
 def test_equal_prices_and_times_are_in_an_order_that_can_be_acted_on():
@@ -84,10 +73,6 @@ def test_equal_prices_and_times_are_in_an_order_that_can_be_acted_on():
     span = now.seconds
     others[2] = replace(others[2], seconds=replace(span, high=span.high * (1 + 1e-5)))
 
-    assert [
-        "db.m5.4xlarge",
-        "db.r8g.xlarge",
-        "db.r6g.xlarge",
-        "db.m8g.2xlarge",
-        "db.c5.2xlarge",
-    ] == [one.db_class for one in sorted([*others, now], key=by_price)]
+    assert ["db.m5.4xlarge", "db.r8g.xlarge", "db.r6g.xlarge", "db.m8g.2xlarge", "db.c5.2xlarge"] == [
+        one.db_class for one in sorted([*others, now], key=by_price)
+    ]

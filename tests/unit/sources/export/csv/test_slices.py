@@ -26,25 +26,16 @@ def frame_of(data: bytes, names: list[str], delimiter: str = ",") -> TableColumn
 def blocks_of(data: bytes, tmp_path) -> list[tuple]:
     reading = Reading()
     read_csv(data, reading, where="f", path=tmp_path / "f.csv")
-    return [
-        (b.name, b.unit, b.time_s.tolist(), [str(v) for v in b.value.tolist()])
-        for b in reading.blocks
-    ]
+    return [(b.name, b.unit, b.time_s.tolist(), [str(v) for v in b.value.tolist()]) for b in reading.blocks]
 
 
 @pytest.mark.parametrize(
     ("data", "last", "column", "texts"),
     [
         # Only a column that holds more than plain numbers is kept as text, and times never are.
-        (
-            b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n",
-            *(Words, 2, ["6", "7 io/s"]),
-        ),
+        (b"time,ReadIOPS,WriteIOPS\n1615198440,5,6\n1615198500,,7 io/s\n", *(Words, 2, ["6", "7 io/s"])),
         # Quotes around every cell, an empty one too, make no text of a column of numbers.
-        (
-            b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n',
-            *(Numbers, 1, ["5", ""]),
-        ),
+        (b'"time","ReadIOPS","WriteIOPS"\n"1615198440","5","6"\n"1615198500","","7"\n', *(Numbers, 1, ["5", ""])),
     ],
 )
 def test_plain_columns_are_numbers_and_odd_ones_are_text(data, last, column, texts):

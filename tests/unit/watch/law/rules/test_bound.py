@@ -32,16 +32,14 @@ def test_a_ceiling_that_lasts_binds_from_its_interval_on():
 def test_the_burst_is_only_near():
     """At the burst rate credits pay, so the state is nearing, and the text says what is left of them."""
     bursting = watched.diagnosis(
-        watched.interval(Phase.BURST, level=BURST),
-        forecasts=(watched.forecast(left=0.6, empty_in_s=1200.0),),
+        watched.interval(Phase.BURST, level=BURST), forecasts=(watched.forecast(left=0.6, empty_in_s=1200.0),)
     )
 
     one = found(watched.situation(bursting, served=BURST, balance=0.6))[MACHINE]
 
     assert one.level is WatchState.NEARING
     assert one.text == (
-        "spends its instance throughput credits: 300 MB/s served, above its baseline of 100 MB/s, "
-        "60 % left"
+        "spends its instance throughput credits: 300 MB/s served, above its baseline of 100 MB/s, 60 % left"
     )
     assert one.facts == ("Credits: some left",)
 
@@ -88,9 +86,7 @@ def test_without_the_balance_a_high_use_is_unknown():
     low = found(watched.situation(served=0.2 * BASELINE, balance=None))[MACHINE]
 
     assert high.level is WatchState.UNKNOWN
-    assert high.text == (
-        "cannot be compared with its instance EBS throughput: its credits are not measured"
-    )
+    assert high.text == ("cannot be compared with its instance EBS throughput: its credits are not measured")
     assert low.level is WatchState.OK
 
 
@@ -117,6 +113,4 @@ def test_only_the_nearest_of_several_ceilings_is_near():
 
     assert (both[MACHINE].level, bound[MACHINE].level) == (WatchState.NEARING, WatchState.BOUND)
     assert both[STORAGE].level is bound[STORAGE].level is WatchState.OK
-    assert both[STORAGE].text == (
-        "serves 360 MB/s, and another storage ceiling is closer than its volume throughput"
-    )
+    assert both[STORAGE].text == ("serves 360 MB/s, and another storage ceiling is closer than its volume throughput")

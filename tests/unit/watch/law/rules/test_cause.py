@@ -34,13 +34,9 @@ def test_the_largest_cause_is_named_with_its_number():
 
     assert (rest.ceiling, rest.level) == ("", WatchState.OK)
     assert one.level is WatchState.BOUND
-    assert (one.ceiling, one.name) == (
-        "toast public.letters.body",
-        "rewritten TOAST values of public.letters.body",
-    )
+    assert (one.ceiling, one.name) == ("toast public.letters.body", "rewritten TOAST values of public.letters.body")
     assert one.text == (
-        "has one cause for 71 % of its load: rewritten TOAST values of public.letters.body, "
-        "12.3 MB/s of 17.3 MB/s"
+        "has one cause for 71 % of its load: rewritten TOAST values of public.letters.body, 12.3 MB/s of 17.3 MB/s"
     )
     assert (one.value, one.limit, one.bound_since_s) == (0.71, 0.5, END_S - 360)
     assert one.facts == (*TOAST.facts, "Observed inside the database for 1 min")
@@ -74,9 +70,7 @@ def test_of_two_causes_the_first_is_told():
         found = conditions(inspected(replace(LOAD, causes=causes)), CauseSettings())
         return [(one.ceiling, one.name) for one in found[1:]]
 
-    assert told(TOAST, wal) == [
-        ("toast public.letters.body", "rewritten TOAST values of public.letters.body")
-    ]
+    assert told(TOAST, wal) == [("toast public.letters.body", "rewritten TOAST values of public.letters.body")]
     assert told(wal) == [("wal", "WAL")]
     assert told(plan) == [("plans 0123456789ab", "one statement")]
 
@@ -84,10 +78,7 @@ def test_of_two_causes_the_first_is_told():
 def test_what_is_not_known_is_not_ok():
     """Not inspected yet, failed, or without a load; without a DSN there is nothing to say at all."""
     for load, text in (
-        (
-            InspectedLoad(missing="could not be inspected: refused"),
-            "could not be inspected: refused",
-        ),
+        (InspectedLoad(missing="could not be inspected: refused"), "could not be inspected: refused"),
         (InspectedLoad(), "does not show what it reads and writes"),
     ):
         (one,) = conditions(inspected(load), CauseSettings())

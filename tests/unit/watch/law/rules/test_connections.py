@@ -60,16 +60,11 @@ def test_a_trend_that_reaches_the_limit_in_a_week_is_nearing():
         WatchState.OK,
         WatchState.OK,
     ]
-    assert found(20.0, *fast).facts == (
-        "At the trend of the daily peaks it reaches max_connections in 6 days",
-    )
+    assert found(20.0, *fast).facts == ("At the trend of the daily peaks it reaches max_connections in 6 days",)
 
 
 def test_without_the_metric_or_the_setting_it_is_unknown():
     """Neither no connections nor no limit is ok."""
     blind = [watched.situation(KNOWN), watched.situation(connections=5.0)]
 
-    assert [conditions(s, ConnectionsSettings())[0].level for s in blind] == [
-        WatchState.UNKNOWN,
-        WatchState.UNKNOWN,
-    ]
+    assert [conditions(s, ConnectionsSettings())[0].level for s in blind] == [WatchState.UNKNOWN, WatchState.UNKNOWN]

@@ -55,7 +55,5 @@ def test_the_text_counts_the_days():
     found = conditions(watched.situation(days=week("lhlhllh")), HeadroomSettings())
     one = watched.by_ceiling(found)["volume_throughput"]
 
-    assert one.text == (
-        "used more than 80 % of its volume throughput for at least 1 h on 3 of the last 7 days"
-    )
+    assert one.text == ("used more than 80 % of its volume throughput for at least 1 h on 3 of the last 7 days")
     assert one.facts == ("Highest use on these days: 93 % of the ceiling",)

@@ -16,9 +16,7 @@ def test_a_legacy_limit_is_named_with_its_date():
     (one,) = conditions(watched.situation(watched.diagnosis(at)), LegacyLimitSettings())
 
     assert one.level is WatchState.BOUND
-    assert one.text == (
-        "has a legacy limit of 80 MB/s; the class had it until 2019-12-04: 80.2 MB/s served"
-    )
+    assert one.text == ("has a legacy limit of 80 MB/s; the class had it until 2019-12-04: 80.2 MB/s served")
     assert one.facts == ("A stop and a start give the instance the present limits of its class",)
 
 

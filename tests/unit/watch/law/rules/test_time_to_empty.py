@@ -24,13 +24,9 @@ HOUR_S = 3600.0
         (Family.STORAGE_SPACE, 72 * HOUR_S, WatchState.OK),
     ],
 )
-def test_credits_and_space_have_their_own_times(
-    family: Family, empty_in_s: float | None, level: WatchState
-):
+def test_credits_and_space_have_their_own_times(family: Family, empty_in_s: float | None, level: WatchState):
     """Below an hour credits are bound, and below a day space is; three times as long is nearing."""
-    falling = watched.diagnosis(
-        forecasts=(watched.forecast(family, left=0.3, empty_in_s=empty_in_s),)
-    )
+    falling = watched.diagnosis(forecasts=(watched.forecast(family, left=0.3, empty_in_s=empty_in_s),))
 
     found = watched.by_ceiling(conditions(watched.situation(falling), TimeToEmptySettings()))
 
@@ -58,9 +54,7 @@ def test_what_is_not_reported_is_unknown():
     """Credits without a metric, and space without one."""
     blind = watched.diagnosis(resources=(watched.resource(Family.STORAGE_SPACE, peak=None),))
 
-    found = watched.by_ceiling(
-        conditions(watched.situation(blind, balance=None), TimeToEmptySettings())
-    )
+    found = watched.by_ceiling(conditions(watched.situation(blind, balance=None), TimeToEmptySettings()))
 
     assert {c.level for c in found.values()} == {WatchState.UNKNOWN}
     assert found.keys() == {MACHINE, "storage_space"}

@@ -21,8 +21,7 @@ def test_the_finding_of_the_diagnosis_is_the_condition():
 
     assert one.level is WatchState.BOUND
     assert one.text == (
-        "cannot use all the storage performance that you pay for: 30,000 IOPS; this class can use "
-        "18,750 IOPS"
+        "cannot use all the storage performance that you pay for: 30,000 IOPS; this class can use 18,750 IOPS"
     )
     assert one.facts == (BEYOND.text,)
 
@@ -33,6 +32,4 @@ def test_without_limits_it_is_unknown():
     blind = watched.situation(watched.diagnosis(ceilings=()))
 
     assert [c.level for c in fine] == [WatchState.OK]
-    assert [c.level for c in conditions(blind, UnreachablePurchaseSettings())] == [
-        WatchState.UNKNOWN
-    ]
+    assert [c.level for c in conditions(blind, UnreachablePurchaseSettings())] == [WatchState.UNKNOWN]
