@@ -18,6 +18,9 @@ from plimsoll.fleet.failures import failed
 # moment, the third where it was deleted.
 _CHANGED = ("PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey")
 _UNSUPPORTED = "NotImplemented"
+# A manifest has some kilobytes. Five tries of a minute each, botocore's default, would look like a hang.
+_ANSWER_S = 10.0
+_TRIES = 3
 
 
 def read_version(path: str, url: str) -> tuple[bytes, str]:
@@ -80,5 +83,10 @@ def replace(path: str, content: bytes, version: str | None, url: str) -> str:
 def _client() -> Any:
     """Return a client with the settings of AWS SDKs; a store of another address has its buckets in the path."""
     address = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    config = Config(s3={"addressing_style": "path"}) if address else None
+    config = Config(
+        connect_timeout=_ANSWER_S,
+        read_timeout=_ANSWER_S,
+        retries={"mode": "standard", "total_max_attempts": _TRIES},
+        s3={"addressing_style": "path"} if address else None,
+    )
     return boto3.session.Session().client("s3", config=config, endpoint_url=address)

@@ -56,7 +56,11 @@ def _pools(sizing: PoolSizing) -> list[str]:
         + (f" each, × {count} = {s.connections * count:,}" if count > 1 else "")
         for s, count in _grouped(sizing.services)
     ]
-    return [*lines, f"Together: {sizing.connections:,} connections"]
+    return [*lines, f"Together: {_connections(sizing.connections)}"]
+
+
+def _connections(count: int) -> str:
+    return "1 connection" if count == 1 else f"{count:,} connections"
 
 
 def _containers(service: Service) -> str:
@@ -98,7 +102,7 @@ def _runs(sizing: PoolSizing) -> str:
 def _recommended(sizing: PoolSizing) -> list[str]:
     if sizing.target is None:
         return []
-    lines = [f"All pools together: {sizing.target:,} connections, {_bound(sizing)}"]
+    lines = [f"All pools together: {_connections(sizing.target)}, {_bound(sizing)}"]
     seen: set[tuple[int, int]] = set()
     for item in sizing.recommended:
         key = (item.service.containers, item.service.pool)
@@ -109,11 +113,11 @@ def _recommended(sizing: PoolSizing) -> list[str]:
         count = next(n for s, n in grouped.items() if (s.containers, s.pool) == key)
         lines.append(f"{_named(item.service, count)}: pool of {item.pool:,} ({item.arithmetic})")
     total = sum(item.pool * item.service.containers for item in sizing.recommended)
-    lines.append(f"These make {total:,} connections")
+    lines.append(f"These make {_connections(total)}")
     if sizing.needs_pooler:
         lines.append(
             f"One connection per container is already more than {sizing.target:,}: put a pooler in"
-            f" front, in transaction mode, with {sizing.target:,} connections to the server"
+            f" front, in transaction mode, with {_connections(sizing.target)} to the server"
         )
     return lines
 
