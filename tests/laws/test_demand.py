@@ -81,9 +81,9 @@ def test_the_naive_replay_is_the_floor(case, factor: float):
     """
     Below the present ceiling the band's low end is no less than replaying what was served.
 
-    Not where the ceiling is a level that was served: then the noise of a sample decides what is at it.
+    Not where the ceiling is a level that was served: then the noise of a sample, 3 %, decides what is at it.
     """
-    assume(all(abs(factor - min(level, 1.0)) > 0.01 for level in case[1:]))
+    assume(all(abs(factor - min(level, 1.0)) > 0.1 * factor for level in case[1:]))
     demand = demand_of(*case)
     naive = replay(
         demand.served_ops_per_s, demand.io_size_bytes, step_s=demand.step_s, chain=chain(factor), carry=False
