@@ -145,8 +145,6 @@ def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
     for at in range(0, len(clusters), RECORDS_A_PAGE):
         for page in account.pages(
             DESCRIBE_CLUSTERS,
-            "Marker",
-            "Marker",
             Filters=[{"Name": "db-cluster-id", "Values": list(clusters[at : at + RECORDS_A_PAGE])}],
             MaxRecords=RECORDS_A_PAGE,
         ):
@@ -167,7 +165,7 @@ def with_capacity(described: Described, capacity_acu_max: float) -> Described:
 def _list(account: Account) -> list[Described]:
     """Return every instance that can be read; skip those that cannot."""
     found: dict[str, Described] = {}
-    for page in account.pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=RECORDS_A_PAGE):
+    for page in account.pages(DESCRIBE_INSTANCES, MaxRecords=RECORDS_A_PAGE):
         for raw in page["DBInstances"]:
             try:
                 described = _described(raw, account.region)

@@ -73,11 +73,7 @@ def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
         batch = wanted[at : at + TYPES_A_CALL]
         # Use a filter: as a parameter, a type that the region does not offer would be an error.
         for page in account.pages(
-            DESCRIBE_INSTANCE_TYPES,
-            "NextToken",
-            "NextToken",
-            Filters=[{"Name": "instance-type", "Values": batch}],
-            MaxResults=TYPES_A_CALL,
+            DESCRIBE_INSTANCE_TYPES, Filters=[{"Name": "instance-type", "Values": batch}], MaxResults=TYPES_A_CALL
         ):
             for raw in page["InstanceTypes"]:
                 _remember(raw, known, read_on)

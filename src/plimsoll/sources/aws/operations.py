@@ -28,6 +28,11 @@ class Operation(Struct, frozen=True, kw_only=True):
     lost: str
     """Data that a report lacks without it."""
 
+    @property
+    def page_token(self) -> str:
+        """Name of the parameter and of the field that carry the token of the next page."""
+        return "Marker" if self.service == "rds" else "NextToken"
+
 
 DESCRIBE_INSTANCES = Operation(
     service="rds",

@@ -3,12 +3,13 @@ import threading
 import pytest
 
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable
+from plimsoll.sources.aws.account import ATTEMPTS_MAX
+from plimsoll.sources.aws.meter import Deadline
 from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_LOG_EVENTS
-from plimsoll.sources.aws.pace import THROTTLED_IN_A_ROW_MAX, Deadline
 from unit.sources.aws.cloud import Cloud, Reply, account_of, error, in_threads, in_turn
 
 
-def test_what_is_throttled_at_first_is_asked_six_times_in_all():
+def test_what_is_throttled_at_first_is_asked_four_times_in_all():
     """Then nobody asks for it any more, in whatever thread; other operations are asked as before."""
     cloud = Cloud(GetLogEvents=lambda _: error("Throttling"))
     account = account_of(cloud)
@@ -23,7 +24,7 @@ def test_what_is_throttled_at_first_is_asked_six_times_in_all():
     in_threads(work)
 
     assert ["AWS throttled logs:GetLogEvents, and the retries did not help"] * 8 == found
-    assert THROTTLED_IN_A_ROW_MAX == cloud.counts["GetLogEvents"]
+    assert ATTEMPTS_MAX == cloud.counts["GetLogEvents"]
     account.call(DESCRIBE_INSTANCES)
 
 
@@ -90,3 +91,18 @@ def test_a_reading_as_a_whole_has_a_time_limit():
     now[0] = 71.0
     with pytest.raises(Unreachable, match=r"took longer than 70 s, so rds:DescribeEvents was not"):
         account.call(DESCRIBE_EVENTS)
+
+
+def test_time_is_earned_by_answers():
+    """A minute from the first request, and five seconds for each answer."""
+    now = [1000.0]
+    deadline = Deadline(clock=lambda: now[0])
+    now[0] += 1000
+
+    assert 60.0 == deadline.left_s()
+    deadline.earn()
+    now[0] += 64
+    deadline.refuse_beyond("rds:DescribeEvents")
+    now[0] += 1
+    with pytest.raises(Unreachable, match=r"longer than 65 s, so rds:DescribeEvents was not read"):
+        deadline.refuse_beyond("rds:DescribeEvents")

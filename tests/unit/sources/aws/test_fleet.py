@@ -53,9 +53,9 @@ THIRTY = [f"i{n:03d}" for n in range(30)]
 @pytest.mark.parametrize(
     ("days", "reply", "reason", "sent"),
     [
-        # Whatever the window: six attempts with ever longer gaps, then no more.
-        (1, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
-        (3, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
+        # Whatever the window: four attempts with ever longer gaps, then no more.
+        (1, error("Throttling"), "AWS throttled {}, and the retries did not help", 4),
+        (3, error("Throttling"), "AWS throttled {}, and the retries did not help", 4),
         # Each names the permission; nothing is asked twice for it.
         (1, error("AccessDenied", status=403), "access denied to {}", 1),
     ],
@@ -148,12 +148,12 @@ def test_a_reading_beyond_the_bound_is_refused_with_its_number(call, sentence, s
 def test_retries_that_reach_the_bound_leave_what_was_read():
     """The events were throttled until nothing was left to ask with; the metrics are there."""
     cloud = fleet(DescribeEvents=lambda _: error("Throttling"))
-    found = list(read_fleet(cloud, most=8))
+    found = list(read_fleet(cloud, most=6))
 
-    assert 8 == len(cloud.sent)
+    assert 6 == len(cloud.sent)
     assert ["Snapshot"] * 3 == [type(f).__name__ for f in found]
     reasons = {g.reason.partition(",")[0] for f in found for g in f.gaps if "RDS ev" in g.metric}
-    assert {"stopped after 8 requests to AWS"} == reasons
+    assert {"stopped after 6 requests to AWS"} == reasons
 
 
 def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():

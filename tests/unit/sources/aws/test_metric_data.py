@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.sources.aws import metric_data
+from plimsoll.sources.aws.account import PAGES_MAX
 from plimsoll.sources.aws.metric_data import (
     DAY_S,
     POINTS_MAX,
@@ -230,7 +230,7 @@ def test_a_remark_on_the_whole_answer_is_a_gap_of_everyone_in_it():
         assert gap.reason == "CloudWatch added the message MaxMetricsExceeded"
 
 
-@pytest.mark.parametrize(("token", "sent"), [("again", 2), ("t{}", metric_data.PAGES_MAX)])
+@pytest.mark.parametrize(("token", "sent"), [("again", 2), ("t{}", PAGES_MAX)])
 def test_pages_that_do_not_end_are_ended_and_that_is_said(token, sent):
     """What came is kept; a page of a few samples at a time is not followed for ever."""
     numbers = itertools.count()
@@ -302,7 +302,7 @@ def test_halving_ends_where_the_smallest_calls_fail_too():
 @pytest.mark.parametrize(
     ("reply", "sent"),
     [
-        (error("Throttling"), 6),
+        (error("Throttling"), 4),
         (error("InternalFailure", status=500), 4),
         (error("ServiceUnavailable", status=503), 4),
         (error("AccessDenied", status=403), 1),
