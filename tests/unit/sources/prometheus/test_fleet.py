@@ -113,7 +113,7 @@ def test_a_reading_as_a_whole_is_bounded(unit):
         server = server_of(double.url, match=(), headers=(), environment={})
         whole = Allowance(Bounds())
         read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
-        one = getattr(whole, unit).taken
+        one = whole.taken[unit]
         asked = len(double.requests)
         found, message = read_bounded(double, Bounds(**{f"read_{unit}_max": one * 5 // 2}))
         of_two = len(double.requests) - asked
@@ -131,7 +131,7 @@ def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
         server = server_of(double.url, match=(), headers=(), environment={})
         whole = Allowance(Bounds())
         read_prometheus(server, WINDOW, identifier="billing", allowance=whole)
-        one = whole.samples.taken
+        one = whole.taken["samples"]
         monkeypatch.setattr("plimsoll.sources.prometheus.read.Bounds", lambda: Bounds(read_samples_max=one))
         target = ["diagnose", f"prom:{double.url}", "--identifier", "*", "--format", "json"]
         status = run([*target, *options])
