@@ -252,7 +252,7 @@ class Account:
         self._refuse_in_vain(operation)
         self.meter.sent(operation, self._here.metric_count)
         self.is_waiting_for = operation.action
-        share = 1.0 if operation.is_needed else SHARE_OF_OPTIONAL
+        share = SHARE_OF_OPTIONAL if operation.lost else 1.0
         limit_s = min(float(READ_TIMEOUT_S), share * self.deadline.left_s())
         http = client._endpoint.http_session  # noqa: SLF001  what botocore itself would send with
         answer = within(limit_s, lambda: http.send(request))

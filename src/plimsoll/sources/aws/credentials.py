@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from plimsoll.errors import AccessDenied, PlimsollError, UsageError
@@ -122,35 +121,28 @@ class Credentials:
 def _bound(provider: Any) -> Any:
     """Make a provider of botocore end the program that it starts if the program hangs."""
     if hasattr(provider, "_popen"):
-        provider._popen = _ended(provider._popen)  # noqa: SLF001
+        provider._popen = _BoundedProcess  # noqa: SLF001
     return provider
 
 
-def _ended(popen: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `popen` with a `communicate` that waits for `PROCESS_S` at most."""
+class _BoundedProcess(subprocess.Popen[bytes]):
+    """A program that is waited for no longer than `PROCESS_S`."""
 
-    def start(*arguments: Any, **options: Any) -> Any:
-        process = popen(*arguments, **options)
-        communicate = process.communicate
+    def communicate(self, *_: Any, **__: Any) -> tuple[bytes, bytes]:
+        """
+        Return what the program printed.
 
-        def bounded() -> tuple[bytes, bytes]:
-            try:
-                out, err = communicate(timeout=PROCESS_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                for pipe in (process.stdout, process.stderr):
-                    if pipe is not None:
-                        pipe.close()
-                raise AccessDenied(
-                    f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s", _PROCESS_HINT
-                ) from None
-            return out, err
-
-        process.communicate = bounded
-        return process
-
-    return start
+        Raises:
+            AccessDenied: it did not end in time, and was ended.
+        """
+        try:
+            return super().communicate(timeout=PROCESS_S)
+        except subprocess.TimeoutExpired:
+            with self:  # closes its pipes
+                self.kill()
+            raise AccessDenied(
+                f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s", _PROCESS_HINT
+            ) from None
 
 
 def _of_process(error: Exception) -> str:

@@ -6,7 +6,6 @@ from plimsoll.errors import AccessDenied, UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
-from plimsoll.sources.aws.read import planned_calls
 from unit.sources.aws.cloud import NOW_S, Cloud, described, error, flat_metrics, instance, instance_name, result
 from unit.sources.aws.readings import FLEET, by_seconds, fleet, one, read, read_fleet
 
@@ -193,32 +192,28 @@ def test_requests_are_as_many_as_planned(count, days, age_days, watched):
     }
     cloud = Cloud(DescribeDBInstances=described(*(instance(n, **more) for n in names)), GetMetricData=thin)
     window_s = (NOW_S - (age_days + days) * DAY_S, NOW_S - age_days * DAY_S)
-    planned = planned_calls(
-        count,
-        window_s,
-        now_s=NOW_S,
-        listed_count=count,
-        type_count=1,
-        monitoring_intervals_s=[60] * count if watched else (),
-        insights_count=count if watched else 0,
-    )
     # Enhanced Monitoring answers with empty pages here, which it would not be asked for twice.
     cloud.scripts["GetLogEvents"] = by_seconds()
     found = list(read_fleet(cloud, window_s=window_s))
+    sent = len(cloud.sent)
 
     assert count == len(found)
-    assert planned == len(cloud.sent)
+    with pytest.raises(UsageError, match=f"needs {sent} requests"):
+        list(read_fleet(cloud, window_s=window_s, most=sent - 1))
 
 
 def test_seconds_take_no_more_requests_than_planned():
     """Their pages depend on the length of the documents; the plan is the most."""
     cloud = one(GetLogEvents=by_seconds())
     cloud.scripts["DescribeDBInstances"] = described(instance(MonitoringInterval=1))
-    window_s = (NOW_S - 7200, NOW_S)
-    read(cloud, window_s=window_s, fine_s=600)
-    more = {"monitoring_intervals_s": [1], "fine_s": 600}
+    more = {"window_s": (NOW_S - 7200, NOW_S), "fine_s": 600}
+    read(cloud, **more)
+    sent = len(cloud.sent)
 
-    assert len(cloud.sent) <= planned_calls(1, window_s, now_s=NOW_S, type_count=1, **more)
+    # What it is, its type, its metrics, its events, its newest document, and 15 MB and an end of the stretch.
+    assert sent <= 5 + 15 + 1
+    with pytest.raises(UsageError, match="needs 21 requests"):
+        read(cloud, **more, most=20)
 
 
 def test_only_the_chosen_are_read_and_only_what_is_asked_for():
