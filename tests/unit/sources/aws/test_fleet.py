@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from plimsoll.errors import AccessDenied, UsageError
+from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
@@ -86,13 +86,6 @@ def test_other_services_instances_are_unread():
 
     assert [type(f).__name__ for f in found] == ["Snapshot", "UnreadInstance", "Snapshot"]
     assert "neptune" in found[1].reason
-
-
-def test_a_fleet_that_cannot_be_listed_is_an_error():
-    """Nothing is known of anyone."""
-    cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
-    with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
-        list(read_fleet(cloud))
 
 
 def test_a_network_that_goes_away_leaves_every_instance_unread_soon():
