@@ -22,7 +22,7 @@ from plimsoll.sources.aws.meter import Deadline, Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
 from plimsoll.sources.aws.role import assume_role
 from plimsoll.sources.aws.workers import within
-from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.shown import listed, shown
 
 CONCURRENCY = 8
 """Requests in flight. CloudWatch allows 50 GetMetricData requests per second and account (service
@@ -398,5 +398,4 @@ def _profiles(core: Any) -> str:
     names = sorted(shown(name) for name in core.available_profiles)
     if not names:
         return "The configuration has no profile; 'aws configure sso' or 'aws configure' creates one."
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"Give --profile one of: {', '.join(names[:12])}{more}."
+    return f"Give --profile one of: {listed(names)}."

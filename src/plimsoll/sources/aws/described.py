@@ -21,7 +21,7 @@ from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCE
 from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.sources.values.numbers import floats
-from plimsoll.sources.values.shown import counted, shown
+from plimsoll.sources.values.shown import counted, listed, shown
 
 RECORDS_A_PAGE = 100
 """Largest MaxRecords of DescribeDBInstances and DescribeDBClusters (RDS API Reference)."""
@@ -217,11 +217,8 @@ def _regions_with_instances(account: Account) -> list[str]:
 
 
 def _listing(names: Iterable[str]) -> str:
-    listed = sorted(names)
-    if not listed:
-        return ""
-    more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
-    return f" Instances there: {', '.join(listed[:12])}{more}."
+    found = listed(sorted(names))
+    return f" Instances there: {found}." if found else ""
 
 
 def _described(raw: dict[str, Any], region: str) -> Described:

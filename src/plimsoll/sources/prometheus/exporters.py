@@ -17,7 +17,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.sources.prometheus.node import DISK_DEVICES_LEFT_OUT, NODE_NAMES
 from plimsoll.sources.reading.names import recognise
 from plimsoll.sources.reading.reading import Statistic
-from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.shown import listed, shown
 
 
 class Exporter(StrEnum):
@@ -217,8 +217,6 @@ def _track(
 
 # --- one subject ----------------------------------------------------------------------------------
 
-# A judgement: a hint lists this many names, and counts the rest.
-MOST_LISTED = 12
 _PLACES = ("aws_region", "region", "aws_account_id", "account_id")
 
 
@@ -279,13 +277,11 @@ def _of_one_place(tracks: list[KnownSeries]) -> list[KnownSeries]:
             }
             raise UsageError(
                 f"'{shown(tracks[0].subject.identifier, 63)}' is in {len(places)} {what}s",
-                f"Choose one with --match: {', '.join([*matches][:MOST_LISTED])}.",
+                f"Choose one with --match: {listed([*matches])}.",
             )
     return tracks
 
 
 def _listing(by_name: Mapping[tuple[str, bool], Sequence[KnownSeries]]) -> str:
     names = [f"{t[0].label}={shown(t[0].subject.identifier, 63)}" for t in by_name.values()]
-    more = len(names) - MOST_LISTED
-    listed = ", ".join(sorted(names)[:MOST_LISTED])
-    return listed + (f" and {more:,} more" if more > 0 else "")
+    return listed(sorted(names))
