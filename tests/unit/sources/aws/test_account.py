@@ -128,42 +128,37 @@ def test_pages_do_not_go_on_for_ever(marker, sent):
     assert len(cloud.sent) == sent
 
 
-@pytest.mark.parametrize(
-    "body", [b'{"events": [{"mess', b"", b"[]", b"null", b"<html>sign in</html>", b'"text"', b"\xff\xfe"]
+LOG = {"logGroupName": "g", "logStreamName": "s"}
+GARBLED_JSON = (b'{"events": [{"mess', b"", b"[]", b"null", b"<html>sign in</html>", b'"text"', b"\xff\xfe")
+GARBLED_XML = (
+    b"<DescribeDBInstancesResponse><Descri",
+    b"",
+    b"<html><body>sign in</body></html>",
+    b"{}",
+    (
+        b"<DescribeDBInstancesResponse><DescribeDBInstancesResult><DBInstances><DBInstance>"
+        b"<AllocatedStorage>many</AllocatedStorage></DBInstance></DBInstances>"
+        b"</DescribeDBInstancesResult></DescribeDBInstancesResponse>"
+    ),
 )
-def test_an_answer_in_json_that_is_cut_off_is_asked_for_once_more(body):
-    """botocore takes it for an empty answer; what comes the second time counts."""
-    whole = {"events": [], "nextForwardToken": "f", "nextBackwardToken": "b"}
-    cloud = Cloud(GetLogEvents=in_turn(Reply(body), lambda _: whole))
-    asked = {"logGroupName": "g", "logStreamName": "s"}
-
-    assert account_of(cloud).call(GET_LOG_EVENTS, **asked)["events"] == []
-    assert len(cloud.sent) == 2
-
-    cloud = Cloud(GetLogEvents=lambda _: Reply(body))
-    with pytest.raises(SourceError, match="the answer to logs:GetLogEvents was cut off or garbled"):
-        account_of(cloud).call(GET_LOG_EVENTS, **asked)
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        b"<DescribeDBInstancesResponse><Descri",
-        b"",
-        b"<html><body>sign in</body></html>",
-        b"{}",
-        (
-            b"<DescribeDBInstancesResponse><DescribeDBInstancesResult><DBInstances><DBInstance>"
-            b"<AllocatedStorage>many</AllocatedStorage></DBInstance></DBInstances>"
-            b"</DescribeDBInstancesResult></DescribeDBInstancesResponse>"
-        ),
-    ],
+    ("operation", "asked", "body"),
+    [(GET_LOG_EVENTS, LOG, body) for body in GARBLED_JSON] + [(DESCRIBE_INSTANCES, {}, body) for body in GARBLED_XML],
 )
-def test_an_answer_in_xml_that_is_garbled_is_one_sentence(body):
-    """Whatever botocore's parser raises, people are told what happened and what to do."""
-    cloud = Cloud(DescribeDBInstances=lambda _: Reply(body))
-    with pytest.raises(SourceError, match="rds:DescribeDBInstances was cut off or garbled"):
-        account_of(cloud).call(DESCRIBE_INSTANCES)
+def test_an_answer_that_is_garbled_is_asked_for_once_more_and_then_said(operation, asked, body):
+    """botocore takes cut JSON for an empty answer, and its parsers raise anything; what comes second counts."""
+    whole = Cloud().scripts[operation.name]
+    cloud = Cloud(**{operation.name: in_turn(Reply(body), whole)})
+
+    assert [] == account_of(cloud).call(operation, **asked)[operation.answer_key]
+    assert 2 == len(cloud.sent)
+
+    cloud = Cloud(**{operation.name: lambda _: Reply(body)})
+    with pytest.raises(SourceError, match=f"the answer to {operation.action} was cut off or garbled"):
+        account_of(cloud).call(operation, **asked)
+    assert 2 == len(cloud.sent)
 
 
 def test_a_service_that_does_not_answer_is_left_alone_after_a_while():

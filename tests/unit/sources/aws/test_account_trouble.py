@@ -2,20 +2,10 @@ import threading
 
 import pytest
 
-from plimsoll.errors import AccessDenied, SourceError, Unreachable
+from plimsoll.errors import AccessDenied, Unreachable
 from plimsoll.sources.aws.meter import Deadline
 from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_LOG_EVENTS
-from unit.sources.aws.cloud import Cloud, Reply, account_of, error, in_turn
-
-
-@pytest.mark.parametrize(("reply", "sent"), [(error("InternalFailure", status=500), 4), (Reply(b"<cut"), 2)])
-def test_an_error_is_repeated_so_often_and_no_more(reply, sent):
-    """An error on AWS's side may pass in a second; an answer that is garbled twice stays so."""
-    cloud = Cloud(DescribeDBInstances=lambda _: reply)
-    with pytest.raises(SourceError):
-        account_of(cloud).call(DESCRIBE_INSTANCES)
-
-    assert sent == len(cloud.sent)
+from unit.sources.aws.cloud import Cloud, account_of, error, in_turn
 
 
 def test_a_refusal_of_one_instance_is_not_taken_for_all():

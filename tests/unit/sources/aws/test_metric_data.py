@@ -264,10 +264,8 @@ def test_halving_ends_where_the_smallest_calls_fail_too():
     [
         (error("Throttling"), 4),
         (error("InternalFailure", status=500), 4),
-        (error("ServiceUnavailable", status=503), 4),
         (error("AccessDenied", status=403), 1),
         (error("ExpiredToken", status=403), 1),
-        (error("InvalidClientTokenId", status=403), 1),
     ],
 )
 def test_what_would_fail_everywhere_is_not_asked_in_smaller_calls(reply, sent):
