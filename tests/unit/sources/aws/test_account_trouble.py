@@ -1,8 +1,10 @@
 import threading
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from plimsoll.errors import AccessDenied, Unreachable
+from plimsoll.sources.aws.account import ATTEMPTS_MAX
 from plimsoll.sources.aws.meter import Deadline
 from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_LOG_EVENTS
 from unit.sources.aws.cloud import Cloud, account_of, error, in_turn
@@ -18,6 +20,18 @@ def test_a_refusal_of_one_instance_is_not_taken_for_all():
         account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="a")
 
     assert [] == account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="b")["events"]
+
+
+def test_what_was_never_answered_in_time_is_not_asked_for_again():
+    """The next request of the action would wait as long; expired credentials are as final."""
+    late = ReadTimeoutError(endpoint_url="https://logs.example/")
+    cloud = Cloud(GetLogEvents=lambda _: late)
+    account = account_of(cloud)
+    for _ in range(2):
+        with pytest.raises(Unreachable, match=r"logs\.example did not answer logs:GetLogEvents in time"):
+            account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="s")
+
+    assert ATTEMPTS_MAX == len(cloud.sent)
 
 
 def test_an_answer_that_never_ends_is_left_alone(monkeypatch):
