@@ -144,7 +144,7 @@ class Account:
         try:
             for number, page in enumerate(found, 1):
                 yield page
-                if number == PAGES_MAX and page.get(token):
+                if number == PAGES_MAX:
                     break
             else:
                 return
