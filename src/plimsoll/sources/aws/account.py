@@ -245,7 +245,7 @@ class Account:
         Send one attempt and return its answer, unless it would be in vain or beyond a bound.
 
         Raises:
-            TimeoutError: the answer is late; botocore does not repeat such a request.
+            TimeoutError: the answer is late; botocore does not repeat such a request, `_answer` does.
             PlimsollError: it must not be sent, or no time is left.
             BotoCoreError: it was not answered.
         """
@@ -257,7 +257,6 @@ class Account:
         http = client._endpoint.http_session  # noqa: SLF001  what botocore itself would send with
         answer = within(limit_s, lambda: http.send(request))
         if answer is None:
-            self.deadline.refuse_beyond(operation.action)
             raise TimeoutError
         self._here.status = answer.status_code
         return answer
