@@ -20,7 +20,7 @@ OPTIONAL = ("rds:DescribeEvents", "ec2:DescribeInstanceTypes")
 
 READ_S, EARNED_S = 4.0, 0.5
 SHORTER = (
-    f"import plimsoll.sources.aws.pace as p; p.READ_S = {READ_S}; p.EARNED_S = {EARNED_S}\n"
+    f"import plimsoll.sources.aws.meter as p; p.READ_S = {READ_S}; p.EARNED_S = {EARNED_S}\n"
     "import plimsoll.sources.aws.credentials as c; c.PROCESS_S = 2.0"
 )
 """The time limits of a reading, a fifteenth of what they are; a program has 2 s instead of 60."""

@@ -3,44 +3,42 @@ Send requests to one account and region, read-only; no other file sends any.
 
 Rule 1: every attempt is counted before it is sent, and one above the bound is not sent.
 Rule 2: a failure is raised as one of our errors; botocore's own errors do not leave this file.
-Rule 3: failures never cause more requests: throttling slows down all requests of that operation,
-        and a request that was refused for good is not sent again.
+Rule 3: botocore repeats what is throttled and what failed on AWS's side or on the way, ever more slowly;
+        what fails after that, or was refused for good, is not sent again.
 """
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from plimsoll import __version__
-from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable, UsageError
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, UsageError
 from plimsoll.model.overview import Usage
 from plimsoll.sources.aws.credentials import Credentials, bad_endpoint
 from plimsoll.sources.aws.failures import Failure, error_code, explained, failure_of, is_worth_halving
-from plimsoll.sources.aws.meter import Meter
+from plimsoll.sources.aws.meter import Deadline, Meter
 from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
-from plimsoll.sources.aws.pace import Deadline, RequestPace
 from plimsoll.sources.aws.role import assume_role
 from plimsoll.sources.aws.workers import within
-from plimsoll.sources.values.shown import shown
+from plimsoll.sources.values.shown import listed, shown
 
 CONCURRENCY = 8
 """Requests in flight. CloudWatch allows 50 GetMetricData requests per second and account (service
 quotas, 2026-04). Eight that take some tenths of a second each stay below, with room for others."""
+ATTEMPTS_MAX = 4
+"""How often botocore sends a request. Between them it waits 0.5, 1 and 2 s on average where AWS throttles, beside
+its turn at a rate that begins with a request every two seconds; after other failures it waits a twentieth of that
+(botocore 1.44, retries/standard.py and adaptive.py)."""
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
-"""Longest wait for the next byte, and for one whole answer: a slow server must not block a reading."""
+"""Longest wait for one whole answer: a slow server must not block a reading."""
 SHARE_OF_OPTIONAL = 0.25
 """
 Share of the remaining time that one attempt of an optional request may take. Such a request is sent
 twice at most, so more than half of the time is left for the required ones.
 """
-
-REPEAT_FIRST_S = 0.25
-"""Wait before the second attempt if AWS did not throttle; doubled before each further attempt."""
 
 # A judgement: one failed request may be chance. Three in a row, each sent several times, are an
 # outage, and more requests would only make people wait.
@@ -86,9 +84,8 @@ class Account:
         self._credentials = Credentials(core)
         self._clients: dict[str, Any] = {}
         self._standings: dict[str, _Standing] = {}
-        self._unreached: dict[str, int] = {}
-        self._seen = threading.local()
-        self._has_answered = False
+        self._here = threading.local()
+        """Of the call in this thread: the metrics that it asks for, and the status of its last answer."""
 
     def _total(self) -> Usage:
         return self.meter.total()
@@ -125,10 +122,38 @@ class Account:
         """
         assert operation in OPERATIONS
         standing = self._standing(operation)
-        if standing.is_proven:
-            return self._repeated(operation, standing, judged, parameters)
+        if standing.has_answered:
+            return self._answer(operation, standing, judged, parameters)
         with standing.alone:
-            return self._repeated(operation, standing, judged, parameters)
+            return self._answer(operation, standing, judged, parameters)
+
+    def pages(self, operation: Operation, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """
+        Yield every page of an answer.
+
+        Raises:
+            SourceError: as `call`, or the pages do not end.
+        """
+        from botocore.exceptions import PaginationError
+        from botocore.paginate import Paginator
+
+        token = operation.page_token
+        # botocore has descriptions of the pages of most operations, but not of Performance Insights'.
+        described = {"input_token": token, "output_token": token, "result_key": operation.answer_key}
+        found = Paginator(partial(self.call, operation), described, None).paginate(**parameters)
+        try:
+            for number, page in enumerate(found, 1):
+                yield page
+                if number == PAGES_MAX:
+                    break
+            else:
+                return
+        except PaginationError:
+            pass
+        raise SourceError(
+            f"the pages of {operation.action} repeat and do not end",
+            "Run the command again. A proxy between this machine and AWS may be the cause.",
+        )
 
     def give_up(self, operation: Operation, error: PlimsollError) -> None:
         """Answer every later request of the operation with this error, without sending it."""
@@ -138,104 +163,46 @@ class Account:
 
     def has_answered(self, operation: Operation) -> bool:
         """Return whether AWS has answered a request of this operation."""
-        return self._standing(operation).is_proven
+        return self._standing(operation).has_answered
 
-    def _repeated(
+    def _answer(
         self, operation: Operation, standing: "_Standing", judged: frozenset[str], parameters: dict[str, Any]
     ) -> dict[str, Any]:
-        """Send one request, repeat it as often as its failures allow, and record the outcome."""
-        attempts, answers_before = 0, standing.answers
-        while True:
-            self._refuse_in_vain(operation, standing)
-            sent_in = standing.pace.wait()
-            self._refuse_in_vain(operation, standing)
-            outcome = self._attempt(operation, parameters)
-            attempts += 1
-            if isinstance(outcome, dict):
-                self._note_answer(operation, standing)
-                return outcome
-            if outcome.code in judged:
-                self._note_answer(operation, standing)
-                raise Refused(outcome.code, outcome.error)
-            if isinstance(outcome.error, Throttled):
-                standing.pace.throttled(sent_in)
-                if standing.pace.is_in_vain:
-                    self.give_up(operation, outcome.error)
-                    raise outcome.error
-                continue
-            if attempts < outcome.failure.attempts:
-                self._sleep(REPEAT_FIRST_S * 2 ** (attempts - 1))
-                continue
-            self._note_failure(operation, standing, outcome, answers_before)
-            raise outcome.error
-
-    def _attempt(self, operation: Operation, parameters: dict[str, Any]) -> "dict[str, Any] | _Failed":
-        """Send one request once."""
+        """Return the answer to a request; send it once more if the answer was garbled or late."""
+        self._refuse_in_vain(operation)
         self._credentials.check(operation, self.region)
-        try:
-            client = self._client(operation)
-        except PlimsollError:
-            raise
-        except Exception as error:  # noqa: BLE001  whatever botocore finds wrong in its settings
-            raise explained(error, operation, self.region, (self.region,)) from None
-        if operation is GET_METRIC_DATA:
-            self.meter.requested(len(parameters["MetricDataQueries"]))
-        share = 1.0 if operation.is_needed else SHARE_OF_OPTIONAL
-        limit_s = min(float(READ_TIMEOUT_S), share * self.deadline.left_s())
-        self.is_waiting_for = operation.action
-        found = within(limit_s, lambda: self._sent(client, operation, parameters))
-        if found is None:
-            is_over = self.deadline.left_s() <= 0
-            late = TimeoutError()
-            return _Failed(
-                code="",
-                failure=failure_of(late),
-                error=self.deadline.over(operation.action) if is_over else explained(late, operation, self.region, ()),
-            )
-        raised, answer, status = found
-        if isinstance(raised, PlimsollError):
-            raise raised
-        # botocore returns an empty answer for JSON that was cut off, so check for the field.
-        if raised is None and isinstance(answer, dict) and operation.answer_key in answer:
-            return answer
-        return self._failed(raised or ValueError(), operation, status)
+        for is_last in (False, True):
+            found = self._sent(operation, parameters)
+            if isinstance(found, dict):
+                self._note_answer(standing)
+                return found
+            status = self._here.status
+            failure = failure_of(found, status)
+            # A region that has answered exists, even if the installed boto3 is too old to know it.
+            known = (self.region,) if self._is_known_to_answer() else self._known_regions()
+            error = explained(found, operation, self.region, known, status)
+            if error_code(found) in judged:
+                self._note_answer(standing)
+                raise Refused(error_code(found), error)
+            if is_last or not _is_unrepeated(found):
+                self._note_failure(operation, standing, failure, error)
+                raise error
+        raise AssertionError("the second failure is raised")
 
-    def _sent(
-        self, client: Any, operation: Operation, parameters: dict[str, Any]
-    ) -> tuple[BaseException | None, Any, int | None]:
-        """Return the exception or the answer of one request, and the HTTP status if there was an answer."""
+    def _sent(self, operation: Operation, parameters: dict[str, Any]) -> dict[str, Any] | Exception:
+        """Return the answer as botocore parsed it, or what botocore raised."""
         from botocore import xform_name
 
-        self._seen.status = None
+        self._here.status = None
+        self._here.metric_count = len(parameters["MetricDataQueries"]) if operation is GET_METRIC_DATA else 0
         try:
-            answer = getattr(client, xform_name(operation.name))(**parameters)
+            answer = getattr(self._client(operation), xform_name(operation.name))(**parameters)
+        except PlimsollError:
+            raise
         except Exception as error:  # noqa: BLE001  a garbled answer may raise anything in a parser
-            return error, None, self._seen.status
-        return None, answer, self._seen.status
-
-    def pages(self, operation: Operation, sent: str, received: str, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """
-        Yield every page of an answer.
-
-        Args:
-            sent: name of the parameter that carries the token of the next page.
-            received: name of the field in which an answer gives it.
-
-        Raises:
-            SourceError: as `call`, or the pages do not end.
-        """
-        seen: set[str] = set()
-        for _ in range(PAGES_MAX):
-            answer = self.call(operation, **parameters)
-            yield answer
-            token = answer.get(received)
-            if not token:
-                return
-            if token in seen:
-                break
-            seen.add(token)
-            parameters[sent] = token
-        raise endless(operation)
+            return error
+        # botocore returns an empty answer for JSON that was cut off, so check for the field.
+        return answer if isinstance(answer, dict) and operation.answer_key in answer else ValueError()
 
     def _client(self, operation: Operation) -> Any:
         with self._lock:
@@ -253,9 +220,9 @@ class Account:
                 region_name=self.region,
                 config=Config(
                     connect_timeout=CONNECT_TIMEOUT_S,
-                    read_timeout=READ_TIMEOUT_S,
-                    # No retries by botocore: this file decides on them for all requests together.
-                    retries={"mode": "standard", "total_max_attempts": 1},
+                    # Longer than the wait for a whole answer, which `_send` ends.
+                    read_timeout=2 * READ_TIMEOUT_S,
+                    retries={"mode": "adaptive", "total_max_attempts": ATTEMPTS_MAX},
                     max_pool_connections=CONCURRENCY,
                     user_agent_extra=f"plimsoll/{__version__}",
                 ),
@@ -266,121 +233,96 @@ class Account:
             raise
         by_name = {o.name: o for o in OPERATIONS if o.service == service}
 
-        def before_send(event_name: str, **_: Any) -> None:
-            name = event_name.rpartition(".")[2]
-            assert name in by_name
-            self.meter.sent(by_name[name])
+        def send(request: Any, event_name: str, **_: Any) -> Any:
+            return self._send(by_name[event_name.rpartition(".")[2]], request, client)
 
-        def before_parse(response_dict: dict[str, Any], **_: Any) -> None:
-            self._seen.status = response_dict.get("status_code")
-
-        client.meta.events.register("before-send.*.*", before_send)
-        client.meta.events.register("before-parse.*.*", before_parse)
+        # After botocore's own, which waits for its turn where AWS throttles.
+        client.meta.events.register_last("before-send", send)
         return client
 
-    def _failed(self, error: BaseException, operation: Operation, status: int | None) -> "_Failed":
-        # A region that has answered exists, even if the installed boto3 is too old to know it.
-        known = (self.region,) if self._has_answered else _Regions(self._core)
-        return _Failed(
-            code=error_code(error),
-            failure=failure_of(error, status),
-            error=explained(error, operation, self.region, known, status),
-        )
+    def _send(self, operation: Operation, request: Any, client: Any) -> Any:
+        """
+        Send one attempt and return its answer, unless it would be in vain or beyond a bound.
+
+        Raises:
+            TimeoutError: the answer is late; botocore does not repeat such a request, `_answer` does.
+            PlimsollError: it must not be sent, or no time is left.
+            BotoCoreError: it was not answered.
+        """
+        self._refuse_in_vain(operation)
+        self.meter.sent(operation, self._here.metric_count)
+        self.is_waiting_for = operation.action
+        share = SHARE_OF_OPTIONAL if operation.lost else 1.0
+        limit_s = min(float(READ_TIMEOUT_S), share * self.deadline.left_s())
+        http = client._endpoint.http_session  # noqa: SLF001  what botocore itself would send with
+        answer = within(limit_s, lambda: http.send(request))
+        if answer is None:
+            raise TimeoutError
+        self._here.status = answer.status_code
+        return answer
 
     def _standing(self, operation: Operation) -> "_Standing":
         with self._lock:
-            return self._standings.setdefault(operation.action, _Standing(self._sleep))
+            return self._standings.setdefault(operation.action, _Standing())
 
-    @staticmethod
-    def _sleep(seconds: float) -> None:
-        time.sleep(seconds)
+    def _is_known_to_answer(self) -> bool:
+        with self._lock:
+            return any(standing.has_answered for standing in self._standings.values())
 
-    def _note_answer(self, operation: Operation, standing: "_Standing") -> None:
-        standing.pace.answered()
+    def _known_regions(self) -> Iterator[str]:
+        """Yield the regions of every partition that the installed boto3 knows."""
+        for partition in self._core.get_available_partitions():
+            yield from self._core.get_available_regions("rds", partition, True)
+
+    def _note_answer(self, standing: "_Standing") -> None:
         self.deadline.earn()
         with self._lock:
-            standing.answers += 1
+            standing.has_answered = True
             standing.failures = 0
-            self._unreached[operation.service] = 0
-            self._has_answered = True
 
     def _note_failure(
-        self, operation: Operation, standing: "_Standing", failed: "_Failed", answers_before: int
+        self, operation: Operation, standing: "_Standing", failure: Failure, error: PlimsollError
     ) -> None:
-        """Count a final failure, and give up the operation if its next request would fail too."""
-        is_unreachable = isinstance(failed.error, Unreachable)
+        """Count a failure, and give up the operation if its next request would fail too."""
         with self._lock:
             standing.failures += 1
-            unreached = self._unreached.get(operation.service, 0) + 1 if is_unreachable else 0
-            self._unreached[operation.service] = unreached
             # If a policy can name single instances, a refusal may concern only one of them.
-            is_all = operation.resource == "*" and isinstance(failed.error, AccessDenied)
-            is_alone = standing.answers == 0 and failed.failure.is_final
-            is_outage = (
-                standing.failures >= FAILURES_IN_A_ROW_MAX
-                and standing.answers == answers_before
-                and not is_unreachable
-                and not is_worth_halving(failed.error)
-            )
-        if is_all or is_alone or is_outage:
-            self.give_up(operation, failed.error)
+            is_for_all = operation.resource == "*" and isinstance(error, AccessDenied)
+            is_first = failure.is_final and not standing.has_answered
+            is_outage = standing.failures >= FAILURES_IN_A_ROW_MAX and not is_worth_halving(error)
+        if isinstance(error, Throttled) or is_for_all or is_first or is_outage:
+            self.give_up(operation, error)
 
-    def _refuse_in_vain(self, operation: Operation, standing: "_Standing") -> None:
+    def _refuse_in_vain(self, operation: Operation) -> None:
         """
         Refuse a request that would fail like earlier ones.
 
         Raises:
-            SourceError: the operation was given up, the service does not answer, or no time is left.
+            PlimsollError: the operation was given up, or no time is left.
         """
-        with self._lock:
-            given_up = standing.given_up
-            in_a_row = self._unreached.get(operation.service, 0)
+        given_up = self._standing(operation).given_up
         if given_up is not None:
             raise type(given_up)(given_up.message, given_up.hint)
-        if in_a_row >= FAILURES_IN_A_ROW_MAX:
-            raise Unreachable(
-                f"{operation.action} was not requested: the last {in_a_row} requests to "
-                f"{operation.service} were not answered",
-                "Check the network, then run the command again.",
-            )
         self.deadline.refuse_beyond(operation.action)
 
 
 class _Standing:
     """Outcomes of the requests of one operation so far."""
 
-    def __init__(self, sleep: Callable[[float], None]) -> None:
-        self.pace = RequestPace(sleep=sleep)
+    def __init__(self) -> None:
         self.alone = threading.Lock()
         """Lock that the first request holds until one was answered."""
-        self.answers = 0
+        self.has_answered = False
         self.failures = 0
-        """Failed requests in a row, repetitions not counted."""
+        """Failed requests in a row."""
         self.given_up: PlimsollError | None = None
 
-    @property
-    def is_proven(self) -> bool:
-        return self.answers > 0
 
+def _is_unrepeated(error: Exception) -> bool:
+    """Return whether an answer was garbled or late, which botocore neither names nor repeats."""
+    from botocore.exceptions import BotoCoreError, ClientError
 
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """How one attempt failed."""
-
-    code: str
-    failure: Failure
-    error: PlimsollError
-
-
-class _Regions:
-    """The regions of every partition that the installed boto3 knows, read on first use."""
-
-    def __init__(self, core: Any) -> None:
-        self._core = core
-
-    def __iter__(self) -> Iterator[str]:
-        for partition in self._core.get_available_partitions():
-            yield from self._core.get_available_regions("rds", partition, True)
+    return not isinstance(error, (BotoCoreError, ClientError))
 
 
 def open_account(
@@ -428,14 +370,6 @@ def open_account(
     return account
 
 
-def endless(operation: Operation) -> SourceError:
-    """Return the error for an answer whose pages do not end."""
-    return SourceError(
-        f"the pages of {operation.action} repeat and do not end",
-        "Run the command again. A proxy between this machine and AWS may be the cause.",
-    )
-
-
 @cache
 def _descriptions(data_path: str | None) -> Any:
     """Return the reader of what botocore knows of services; a watch would read megabytes of JSON in every turn."""
@@ -463,5 +397,4 @@ def _profiles(core: Any) -> str:
     names = sorted(shown(name) for name in core.available_profiles)
     if not names:
         return "The configuration has no profile; 'aws configure sso' or 'aws configure' creates one."
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"Give --profile one of: {', '.join(names[:12])}{more}."
+    return f"Give --profile one of: {listed(names)}."

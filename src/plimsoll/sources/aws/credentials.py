@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from plimsoll.errors import AccessDenied, PlimsollError, UsageError
@@ -62,34 +63,14 @@ class Credentials:
             if self._is_checked:
                 return
             try:
-                self._ask_on_terminals_only()
-                self._bound_processes()
+                for provider in getattr(self._core.get_component("credential_provider"), "providers", ()):
+                    _bounded(provider)
                 found = self._core.get_credentials()
                 if found is not None:
                     found.get_frozen_credentials()
             except Exception as error:  # noqa: BLE001  any provider may raise anything
                 raise self._explained(error, operation, region) from None
             self._is_checked = True
-
-    def _ask_on_terminals_only(self) -> None:
-        """Let botocore prompt for an MFA code only if there is a terminal."""
-        resolver = self._core.get_component("credential_provider")
-        for provider in getattr(resolver, "providers", ()):
-            prompter = getattr(provider, "_prompter", None)
-            if prompter is not None:
-                provider._prompter = lambda text, ask=prompter: _asked(text, ask)  # noqa: SLF001
-
-    def _bound_processes(self) -> None:
-        """Limit the time that botocore waits for a credential_process, also as the source of a role."""
-        resolver = self._core.get_component("credential_provider")
-        for provider in getattr(resolver, "providers", ()):
-            _bound(provider)
-            builder = getattr(provider, "_profile_provider_builder", None)
-            if builder is not None:
-                made = builder.providers
-                builder.providers = lambda *names, made=made, **options: [
-                    _bound(one) for one in made(*names, **options)
-                ]
 
     def _explained(self, error: Exception, operation: Operation, region: str) -> PlimsollError:
         """Return the error for a failed fetch, by the kind of credentials that the configuration names."""
@@ -119,38 +100,39 @@ class Credentials:
             return ""
 
 
-def _bound(provider: Any) -> Any:
-    """Make a provider of botocore end the program that it starts if the program hangs."""
+def _bounded(provider: Any) -> Any:
+    """
+    Let a provider of botocore, and those that it makes for the source of a role, neither wait for a program without
+    end nor prompt for an MFA code where nobody can type it.
+    """
     if hasattr(provider, "_popen"):
-        provider._popen = _ended(provider._popen)  # noqa: SLF001
+        provider._popen = _BoundedProcess  # noqa: SLF001
+    if (ask := getattr(provider, "_prompter", None)) is not None:
+        provider._prompter = partial(_asked, ask)  # noqa: SLF001
+    if (builder := getattr(provider, "_profile_provider_builder", None)) is not None:
+        made = builder.providers
+        builder.providers = lambda *names, **options: [_bounded(one) for one in made(*names, **options)]
     return provider
 
 
-def _ended(popen: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `popen` with a `communicate` that waits for `PROCESS_S` at most."""
+class _BoundedProcess(subprocess.Popen[bytes]):
+    """A program that is waited for no longer than `PROCESS_S`."""
 
-    def start(*arguments: Any, **options: Any) -> Any:
-        process = popen(*arguments, **options)
-        communicate = process.communicate
+    def communicate(self, *_: Any, **__: Any) -> tuple[bytes, bytes]:
+        """
+        Return what the program printed.
 
-        def bounded() -> tuple[bytes, bytes]:
-            try:
-                out, err = communicate(timeout=PROCESS_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                for pipe in (process.stdout, process.stderr):
-                    if pipe is not None:
-                        pipe.close()
-                raise AccessDenied(
-                    f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s", _PROCESS_HINT
-                ) from None
-            return out, err
-
-        process.communicate = bounded
-        return process
-
-    return start
+        Raises:
+            AccessDenied: it did not end in time, and was ended.
+        """
+        try:
+            return super().communicate(timeout=PROCESS_S)
+        except subprocess.TimeoutExpired:
+            with self:  # closes its pipes
+                self.kill()
+            raise AccessDenied(
+                f"the credential_process of the AWS profile did not end in {PROCESS_S:g} s", _PROCESS_HINT
+            ) from None
 
 
 def _of_process(error: Exception) -> str:
@@ -170,7 +152,7 @@ def _of_process(error: Exception) -> str:
     return "failed"
 
 
-def _asked(text: str, ask: Any) -> str:
+def _asked(ask: Callable[[str], str], text: str) -> str:
     """
     Prompt for an MFA code, and return it.
 

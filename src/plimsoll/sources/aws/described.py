@@ -21,7 +21,7 @@ from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCE
 from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.sources.values.numbers import floats
-from plimsoll.sources.values.shown import counted, shown
+from plimsoll.sources.values.shown import counted, listed, shown
 
 RECORDS_A_PAGE = 100
 """Largest MaxRecords of DescribeDBInstances and DescribeDBClusters (RDS API Reference)."""
@@ -145,8 +145,6 @@ def capacities(account: Account, clusters: Sequence[str]) -> dict[str, float]:
     for at in range(0, len(clusters), RECORDS_A_PAGE):
         for page in account.pages(
             DESCRIBE_CLUSTERS,
-            "Marker",
-            "Marker",
             Filters=[{"Name": "db-cluster-id", "Values": list(clusters[at : at + RECORDS_A_PAGE])}],
             MaxRecords=RECORDS_A_PAGE,
         ):
@@ -167,7 +165,7 @@ def with_capacity(described: Described, capacity_acu_max: float) -> Described:
 def _list(account: Account) -> list[Described]:
     """Return every instance that can be read; skip those that cannot."""
     found: dict[str, Described] = {}
-    for page in account.pages(DESCRIBE_INSTANCES, "Marker", "Marker", MaxRecords=RECORDS_A_PAGE):
+    for page in account.pages(DESCRIBE_INSTANCES, MaxRecords=RECORDS_A_PAGE):
         for raw in page["DBInstances"]:
             try:
                 described = _described(raw, account.region)
@@ -219,11 +217,8 @@ def _regions_with_instances(account: Account) -> list[str]:
 
 
 def _listing(names: Iterable[str]) -> str:
-    listed = sorted(names)
-    if not listed:
-        return ""
-    more = f" and {len(listed) - 12} more" if len(listed) > 12 else ""
-    return f" Instances there: {', '.join(listed[:12])}{more}."
+    found = listed(sorted(names))
+    return f" Instances there: {found}." if found else ""
 
 
 def _described(raw: dict[str, Any], region: str) -> Described:

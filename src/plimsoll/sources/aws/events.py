@@ -86,8 +86,6 @@ def events_of(account: Account, identifier: str) -> list[Annotation]:
     found: list[Annotation] = []
     for page in account.pages(
         DESCRIBE_EVENTS,
-        "Marker",
-        "Marker",
         SourceIdentifier=identifier,
         SourceType="db-instance",
         Duration=KEPT_S // 60,  # minutes back by the clock of RDS, so that ours does not matter

@@ -36,32 +36,29 @@ class Extras:
 def extras_of(account: Account, described: Described, window_s: tuple[int, int]) -> Extras:
     """Read events, the newest document of Enhanced Monitoring, and Performance Insights."""
     found = Extras()
-    gaps = found.reading.gaps
-    if events.is_kept(window_s, account.now_s()):
-        name = described.instance.identifier
-        _optional(
-            lambda: found.annotations.extend(events.events_of(account, name)), gaps, "RDS events", DESCRIBE_EVENTS
-        )
-    else:
-        gaps.append(_TOO_OLD)
-    if os_metrics.is_on(described):
-        _optional(
-            lambda: add_reading(os_metrics.newest(account, described, window_s), found.reading),
-            gaps,
-            os_metrics.NAME,
-            GET_LOG_EVENTS,
-        )
-    else:
-        gaps.append(os_metrics.OFF)
-    if insights.is_on(described):
-        _optional(
-            lambda: insights.read_insights(account, described, window_s, found.reading),
-            gaps,
-            insights.NAME,
-            GET_RESOURCE_METRICS,
-        )
-    else:
-        gaps.append(insights.OFF)
+    reading, name = found.reading, described.instance.identifier
+    parts: tuple[tuple[bool, Gap, Operation, Callable[[], None]], ...] = (
+        (
+            events.is_kept(window_s, account.now_s()),
+            *(_TOO_OLD, DESCRIBE_EVENTS),
+            lambda: found.annotations.extend(events.events_of(account, name)),
+        ),
+        (
+            os_metrics.is_on(described),
+            *(os_metrics.OFF, GET_LOG_EVENTS),
+            lambda: add_reading(os_metrics.newest(account, described, window_s), reading),
+        ),
+        (
+            insights.is_on(described),
+            *(insights.OFF, GET_RESOURCE_METRICS),
+            lambda: insights.read_insights(account, described, window_s, reading),
+        ),
+    )
+    for is_there, absent, operation, read in parts:
+        if is_there:
+            _optional(read, reading.gaps, absent.metric, operation)
+        else:
+            reading.gaps.append(absent)
     return found
 
 

@@ -15,10 +15,7 @@ from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled,
 from plimsoll.sources.aws.operations import Operation
 from plimsoll.sources.values.shown import shown
 
-_RENEW = "Renew the credentials, for single sign-on with 'aws sso login', and run the command again."
 _CLOCK = "Synchronise this machine's clock; AWS refuses requests whose time is minutes off."
-_AGAIN = "Run the command again. If it fails again, look at the AWS Health Dashboard."
-_ALLOW = "Allow {action} for this role; the documentation has the smallest sufficient policy."
 _CREDENTIALS = (
     "Give --profile, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; "
     "'aws sts get-caller-identity' shows whether they are found."
@@ -36,190 +33,227 @@ class TooLarge(SourceError):
 
 class Failure(Struct, frozen=True, kw_only=True):
     """
-    One kind of failure: the error it becomes, its sentences, and the number of attempts.
+    One kind of failure: what it is known by, the error it becomes, and its sentences.
 
     `{action}`, `{region}`, `{host}`, `{code}` and `{status}` are filled in.
     """
 
+    codes: str = ""
+    """Codes of answers, with blanks between."""
+    statuses: tuple[int, ...] = ()
+    """HTTP statuses of answers whose code is in no row."""
+    classes: str = ""
+    """Exceptions of botocore, by name, because older releases lack some, and of `bounded_session`."""
     kind: type[PlimsollError]
     message: str
     hint: str
-    attempts: int = 1
-    """How often a request is sent before this failure counts."""
     is_final: bool = False
     """Whether every other request of the action would fail too, so that none is sent."""
 
 
-_DENIED = Failure(kind=AccessDenied, message="access denied to {action}", hint=_ALLOW)
-_EXPIRED = Failure(kind=AccessDenied, message="the AWS credentials have expired", hint=_RENEW, is_final=True)
-_UNKNOWN_KEY = Failure(
+_SKEW = Failure(
+    codes="RequestExpired RequestTimeTooSkewed RequestInTheFuture",
     kind=AccessDenied,
-    message="AWS does not know these credentials in {region}",
-    hint="Check the access key and the session token, and that this account has {region} enabled.",
+    message="AWS refused {action}: this machine's clock is off",
+    hint=_CLOCK,
 )
 _SIGNATURE = Failure(
-    kind=AccessDenied, message="AWS refused the signature of {action}", hint=f"Check the secret access key. {_CLOCK}"
-)
-_SKEW = Failure(kind=AccessDenied, message="AWS refused {action}: this machine's clock is off", hint=_CLOCK)
-_THROTTLED = Failure(
-    kind=Throttled,
-    message="AWS throttled {action}, and the retries did not help",
-    hint="Run the command again later, or name fewer instances or a shorter window.",
-)
-_NOT_OPEN = Failure(
+    codes="SignatureDoesNotMatch InvalidSignatureException InvalidSignature IncompleteSignature "
+    "IncompleteSignatureException",
     kind=AccessDenied,
-    message="this account has not enabled {region} for {action}",
-    hint="Enable the region or the service for the account, or give another --region.",
+    message="AWS refused the signature of {action}",
+    hint=f"Check the secret access key. {_CLOCK}",
 )
-_INTERNAL = Failure(
-    kind=SourceError, message="AWS failed to answer {action} (an error on its side)", hint=_AGAIN, attempts=4
+_UNREACHABLE = Failure(
+    classes="EndpointConnectionError HTTPClientError", kind=Unreachable, message="unable to reach {host}", hint=_NETWORK
 )
-_TIMEOUT = Failure(
-    kind=Unreachable,
-    message="{host} did not answer {action} in time",
-    hint=f"{_NETWORK} Then run the command again.",
-    attempts=2,
-    is_final=True,
-)
-_CLOSED = Failure(
-    kind=Unreachable,
-    message="{host} closed the connection without answering {action}",
-    hint=f"A firewall or a proxy may have closed it. {_NETWORK}",
-    attempts=4,
-)
-_UNREACHABLE = Failure(kind=Unreachable, message="unable to reach {host}", hint=_NETWORK, attempts=4)
 _GARBLED = Failure(
+    classes="IncompleteReadError ResponseStreamingError",
     kind=Garbled,
     message="the answer to {action} was cut off or garbled",
     hint="Run the command again. A proxy between this machine and AWS may be the cause.",
-    # A second attempt tells a passing fault from a lasting one.
-    attempts=2,
-)
-_ENDLESS = Failure(
-    kind=SourceError,
-    message="the answer to {action} has more than 16 MiB",
-    hint="AWS sends no such answer. Check the proxy and AWS_ENDPOINT_URL.",
-    is_final=True,
 )
 _NOT_AWS = Failure(
     kind=SourceError,
     message="the answer to {action} was an error {status} that is not from AWS",
     hint="A proxy or another server answered. Check the proxy and AWS_ENDPOINT_URL.",
-    attempts=4,
 )
-_REDIRECTED = Failure(
+_REFUSED = Failure(
     kind=SourceError,
-    message="{action} was redirected to another address ({status}), which AWS does not do",
-    hint="Check AWS_ENDPOINT_URL, http or https, and whether the network requires a login.",
+    message="AWS refused {action} ({code})",
+    hint="Run the command again. If it fails again, the window or the instance may have changed.",
 )
-_TOO_LARGE = Failure(
-    kind=TooLarge, message="AWS refused {action} ({code})", hint="Name fewer instances or a shorter window."
-)
-_NO_CREDENTIALS = Failure(kind=AccessDenied, message="no AWS credentials were found", hint=_CREDENTIALS)
 
-BY_CODE: dict[str, Failure] = {
-    **dict.fromkeys(("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError"), _DENIED),
-    **dict.fromkeys(("NotAuthorized", "NotAuthorizedException", "Forbidden", "403"), _DENIED),
-    **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), _EXPIRED),
-    **dict.fromkeys(
-        ("InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure", "InvalidToken"), _UNKNOWN_KEY
+FAILURES: tuple[Failure, ...] = (
+    Failure(
+        codes="AccessDenied AccessDeniedException UnauthorizedOperation AuthorizationError NotAuthorized "
+        "NotAuthorizedException Forbidden",
+        statuses=(403,),
+        kind=AccessDenied,
+        message="access denied to {action}",
+        hint="Allow {action} for this role; the documentation has the smallest sufficient policy.",
     ),
-    **dict.fromkeys(("InvalidAccessKeyId", "MissingAuthenticationToken"), _UNKNOWN_KEY),
-    **dict.fromkeys(("MissingAuthenticationTokenException",), _UNKNOWN_KEY),
-    **dict.fromkeys(("SignatureDoesNotMatch", "InvalidSignatureException", "InvalidSignature"), _SIGNATURE),
-    **dict.fromkeys(("IncompleteSignature", "IncompleteSignatureException"), _SIGNATURE),
-    **dict.fromkeys(("RequestExpired", "RequestTimeTooSkewed", "RequestInTheFuture"), _SKEW),
-    **dict.fromkeys(("Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded"), _THROTTLED),
-    **dict.fromkeys(("TooManyRequestsException", "RequestThrottled", "RequestThrottledException", "429"), _THROTTLED),
-    **dict.fromkeys(("LimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown"), _THROTTLED),
-    **dict.fromkeys(("OptInRequired", "SubscriptionRequiredException"), _NOT_OPEN),
-    **dict.fromkeys(("InternalFailure", "InternalError", "InternalServiceError", "InternalServiceFault"), _INTERNAL),
-    **dict.fromkeys(("ServiceUnavailable", "ServiceUnavailableException"), _INTERNAL),
-    **dict.fromkeys(("RequestTimeout", "RequestTimeoutException"), _TIMEOUT),
-    **dict.fromkeys(("RequestEntityTooLarge", "RequestEntityTooLargeException", "413"), _TOO_LARGE),
-    # CloudWatch's codes for too many points, too many queries, or a query that it cannot answer.
-    **dict.fromkeys(("ValidationError", "ValidationException"), _TOO_LARGE),
-    **dict.fromkeys(("InvalidParameterValue", "InvalidParameterCombination"), _TOO_LARGE),
-}
-"""
-Failures by the code of an error answer.
-
-Source:
-    Common errors in the API references of RDS, CloudWatch, CloudWatch Logs, EC2 and Performance
-    Insights; botocore's table of throttling codes (read 2026-11).
-"""
-
-# A wrong key and a wrong clock have the same code; only the message tells them apart
-# ("Signature expired: … is now earlier than …", "Signature not yet current: …").
-_CLOCK_WORDS = re.compile(r"expired|not yet current|earlier than|too skewed", re.IGNORECASE)
-
-BY_EXCEPTION: dict[str, Failure] = {
-    **dict.fromkeys(("NoCredentialsError", "NoAuthTokenError"), _NO_CREDENTIALS),
-    "PartialCredentialsError": Failure(
-        kind=AccessDenied, message="the AWS credentials are incomplete", hint=_CREDENTIALS
+    Failure(
+        codes="ExpiredToken ExpiredTokenException TokenRefreshRequired",
+        classes="RefreshWithMFAUnsupportedError",
+        kind=AccessDenied,
+        message="the AWS credentials have expired",
+        hint="Renew the credentials, for single sign-on with 'aws sso login', and run the command again.",
+        is_final=True,
     ),
-    **dict.fromkeys(
-        ("CredentialRetrievalError", "MetadataRetrievalError", "UnknownCredentialError"),
-        Failure(
-            kind=AccessDenied,
-            message="the AWS credentials could not be fetched from the source in the profile",
-            hint="Run 'aws sts get-caller-identity' with the same profile; it shows the cause.",
-        ),
+    Failure(
+        codes="InvalidClientTokenId UnrecognizedClientException AuthFailure InvalidToken InvalidAccessKeyId "
+        "MissingAuthenticationToken MissingAuthenticationTokenException",
+        statuses=(401,),
+        kind=AccessDenied,
+        message="AWS does not know these credentials in {region}",
+        hint="Check the access key and the session token, and that this account has {region} enabled.",
     ),
-    **dict.fromkeys(
-        ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError", "SSOError"),
-        Failure(
-            kind=AccessDenied,
-            message="the single sign-on session has expired or does not exist",
-            hint="Run 'aws sso login' with the same profile, then this command again.",
-        ),
+    _SIGNATURE,
+    _SKEW,
+    Failure(
+        codes="Throttling ThrottlingException ThrottledException RequestLimitExceeded "
+        "TooManyRequestsException RequestThrottled RequestThrottledException LimitExceeded "
+        "LimitExceededException BandwidthLimitExceeded SlowDown",
+        statuses=(429,),
+        kind=Throttled,
+        message="AWS throttled {action}, and the retries did not help",
+        hint="Run the command again later, or name fewer instances or a shorter window.",
     ),
-    **dict.fromkeys(
-        ("LoginError", "LoginRefreshRequired", "LoginTokenLoadError"),
-        Failure(
-            kind=AccessDenied,
-            message="the login session has expired or does not exist",
-            hint="Run 'aws login' with the same profile, then this command again.",
-        ),
+    Failure(
+        codes="OptInRequired SubscriptionRequiredException",
+        kind=AccessDenied,
+        message="this account has not enabled {region} for {action}",
+        hint="Enable the region or the service for the account, or give another --region.",
     ),
-    **dict.fromkeys(("RefreshWithMFAUnsupportedError",), _EXPIRED),
-    **dict.fromkeys(
-        ("ConfigParseError", "ConfigNotFound", "InvalidConfigError", "InfiniteLoopConfigError"),
-        Failure(
-            kind=UsageError,
-            message="the AWS configuration file cannot be used",
-            hint="Run 'aws configure list' with the same profile; it shows the cause.",
-        ),
+    Failure(
+        codes="InternalFailure InternalError InternalServiceError InternalServiceFault ServiceUnavailable "
+        "ServiceUnavailableException",
+        statuses=tuple(range(500, 600)),
+        kind=SourceError,
+        message="AWS failed to answer {action} (an error on its side)",
+        hint="Run the command again. If it fails again, look at the AWS Health Dashboard.",
     ),
-    "MissingDependencyException": Failure(
+    Failure(
+        # A TimeoutError is ours: the whole answer took too long.
+        codes="RequestTimeout RequestTimeoutException",
+        classes="ConnectTimeoutError ReadTimeoutError TimeoutError",
+        kind=Unreachable,
+        message="{host} did not answer {action} in time",
+        hint=f"{_NETWORK} Then run the command again.",
+        is_final=True,
+    ),
+    Failure(
+        # Of CloudWatch, the last four: too many points, too many queries, or a query that it cannot answer.
+        codes="RequestEntityTooLarge RequestEntityTooLargeException ValidationError ValidationException "
+        "InvalidParameterValue InvalidParameterCombination",
+        statuses=(413,),
+        kind=TooLarge,
+        message="AWS refused {action} ({code})",
+        hint="Name fewer instances or a shorter window.",
+    ),
+    Failure(
+        statuses=tuple(range(300, 400)),
+        kind=SourceError,
+        message="{action} was redirected to another address ({status}), which AWS does not do",
+        hint="Check AWS_ENDPOINT_URL, http or https, and whether the network requires a login.",
+    ),
+    Failure(
+        classes="NoCredentialsError NoAuthTokenError",
+        kind=AccessDenied,
+        message="no AWS credentials were found",
+        hint=_CREDENTIALS,
+    ),
+    Failure(
+        classes="PartialCredentialsError",
+        kind=AccessDenied,
+        message="the AWS credentials are incomplete",
+        hint=_CREDENTIALS,
+    ),
+    Failure(
+        classes="CredentialRetrievalError MetadataRetrievalError UnknownCredentialError",
+        kind=AccessDenied,
+        message="the AWS credentials could not be fetched from the source in the profile",
+        hint="Run 'aws sts get-caller-identity' with the same profile; it shows the cause.",
+    ),
+    Failure(
+        classes="UnauthorizedSSOTokenError SSOTokenLoadError TokenRetrievalError SSOError",
+        kind=AccessDenied,
+        message="the single sign-on session has expired or does not exist",
+        hint="Run 'aws sso login' with the same profile, then this command again.",
+    ),
+    Failure(
+        classes="LoginError LoginRefreshRequired LoginTokenLoadError",
+        kind=AccessDenied,
+        message="the login session has expired or does not exist",
+        hint="Run 'aws login' with the same profile, then this command again.",
+    ),
+    Failure(
+        classes="ConfigParseError ConfigNotFound InvalidConfigError InfiniteLoopConfigError",
+        kind=UsageError,
+        message="the AWS configuration file cannot be used",
+        hint="Run 'aws configure list' with the same profile; it shows the cause.",
+    ),
+    Failure(
+        classes="MissingDependencyException",
         kind=UsageError,
         message="the AWS profile needs a library that is not installed",
         hint="Install botocore[crt], or use another kind of credentials.",
     ),
-    **dict.fromkeys(("ConnectTimeoutError", "ReadTimeoutError"), _TIMEOUT),
-    "ConnectionClosedError": _CLOSED,
-    "EndpointConnectionError": _UNREACHABLE,
-    "ProxyConnectionError": Failure(
-        kind=Unreachable, message="unable to reach AWS through the proxy", hint="Check HTTPS_PROXY and NO_PROXY."
+    Failure(
+        classes="ConnectionClosedError",
+        kind=Unreachable,
+        message="{host} closed the connection without answering {action}",
+        hint=f"A firewall or a proxy may have closed it. {_NETWORK}",
     ),
-    "SSLError": Failure(
+    _UNREACHABLE,
+    Failure(
+        classes="ProxyConnectionError",
+        kind=Unreachable,
+        message="unable to reach AWS through the proxy",
+        hint="Check HTTPS_PROXY and NO_PROXY.",
+    ),
+    Failure(
+        classes="SSLError",
         kind=Unreachable,
         message="the certificate of {host} was refused",
         hint="Check the clock, the proxy and AWS_CA_BUNDLE.",
     ),
-    "InvalidRegionError": Failure(
-        kind=UsageError, message="'{region}' is not the name of a region", hint="Write it as eu-west-1."
+    Failure(
+        classes="InvalidRegionError",
+        kind=UsageError,
+        message="'{region}' is not the name of a region",
+        hint="Write it as eu-west-1.",
     ),
-    **dict.fromkeys(("IncompleteReadError", "ResponseStreamingError"), _GARBLED),
-    "AnswerTooLargeError": _ENDLESS,
-    "HTTPClientError": _UNREACHABLE,
-    "BotoCoreError": Failure(
+    _GARBLED,
+    Failure(
+        classes="AnswerTooLargeError",
+        kind=SourceError,
+        message="the answer to {action} has more than 16 MiB",
+        hint="AWS sends no such answer. Check the proxy and AWS_ENDPOINT_URL.",
+        is_final=True,
+    ),
+    Failure(
+        classes="BotoCoreError",
         kind=SourceError,
         message="{action} could not be sent",
         hint="Run 'aws rds describe-db-instances' with the same profile; it shows the cause.",
     ),
-}
-"""Failures by the name of an exception of botocore or of `bounded`; `_named` tries the most specific class first."""
+    _NOT_AWS,
+    _REFUSED,
+)
+"""
+Source:
+    Common errors in the API references of RDS, CloudWatch, CloudWatch Logs, EC2 and Performance
+    Insights; botocore's table of throttling codes (read 2026-11).
+"""
+BY_CODE = {code: failure for failure in FAILURES for code in failure.codes.split()}
+BY_STATUS = {status: failure for failure in FAILURES for status in failure.statuses}
+BY_CLASS = {name: failure for failure in FAILURES for name in failure.classes.split()}
+
+# A wrong key and a wrong clock have the same code; only the message tells them apart
+# ("Signature expired: … is now earlier than …", "Signature not yet current: …").
+_CLOCK_WORDS = re.compile(r"expired|not yet current|earlier than|too skewed", re.IGNORECASE)
 
 
 def failure_of(error: BaseException, status: int | None = None) -> Failure:
@@ -229,12 +263,16 @@ def failure_of(error: BaseException, status: int | None = None) -> Failure:
     Args:
         status: HTTP status if there was an answer; botocore's parsers do not return it.
     """
-    found = _of_answer(error) or _named(error)
-    if found is not None and found is not _GARBLED:
+    answer = getattr(error, "response", None)
+    if isinstance(answer, dict):
+        found = BY_CODE.get(error_code(error)) or BY_STATUS.get(_status(error) or 0, _REFUSED)
+        message = str((answer.get("Error") or {}).get("Message") or "")
+        return _SKEW if found is _SIGNATURE and _CLOCK_WORDS.search(message) else found
+    # The exception's own class comes before its ancestors.
+    found = next((BY_CLASS[c.__name__] for c in type(error).__mro__ if c.__name__ in BY_CLASS), _GARBLED)
+    if found is not _GARBLED or status is None or status < 300:
         return found
-    if status is not None and 300 <= status < 400:
-        return _REDIRECTED
-    return _NOT_AWS if status is not None and status >= 400 else _GARBLED
+    return BY_STATUS[status] if status < 400 else _NOT_AWS
 
 
 def explained(
@@ -264,13 +302,6 @@ def explained(
     return failure.kind(failure.message.format(**words), failure.hint.format(**words))
 
 
-def _action(error: BaseException, operation: Operation) -> str:
-    """Name the refused action, which may be a request for credentials that precedes the wanted one."""
-    name = getattr(error, "operation_name", None)
-    is_other = name in ("AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML")
-    return f"sts:{name}" if is_other else operation.action
-
-
 def garbled(operation: Operation) -> PlimsollError:
     """Return the error for an answer without its required field."""
     return explained(ValueError(), operation, "", ())
@@ -288,33 +319,11 @@ def is_worth_halving(error: PlimsollError) -> bool:
     return isinstance(error, (Garbled, TooLarge))
 
 
-_REFUSED = Failure(
-    kind=SourceError,
-    message="AWS refused {action} ({code})",
-    hint="Run the command again. If it fails again, the window or the instance may have changed.",
-)
-
-
-def _of_answer(error: BaseException) -> Failure | None:
-    code = error_code(error)
-    answer = getattr(error, "response", None)
-    if not isinstance(answer, dict):
-        return None
-    status = (answer.get("ResponseMetadata") or {}).get("HTTPStatusCode")
-    message = str((answer.get("Error") or {}).get("Message") or "")
-    failure = BY_CODE.get(code)
-    if failure is _SIGNATURE and _CLOCK_WORDS.search(message):
-        return _SKEW
-    if failure is not None:
-        return failure
-    if isinstance(status, int) and status >= 500:
-        return _INTERNAL
-    if isinstance(status, int) and 300 <= status < 400:
-        return _REDIRECTED
-    return _BY_STATUS.get(status or 0, _REFUSED)
-
-
-_BY_STATUS = {401: _UNKNOWN_KEY, 403: _DENIED, 413: _TOO_LARGE, 429: _THROTTLED}
+def _action(error: BaseException, operation: Operation) -> str:
+    """Name the refused action, which may be a request for credentials that precedes the wanted one."""
+    name = getattr(error, "operation_name", None)
+    is_other = name in ("AssumeRole", "AssumeRoleWithWebIdentity", "AssumeRoleWithSAML")
+    return f"sts:{name}" if is_other else operation.action
 
 
 def _status(error: BaseException) -> int | None:
@@ -323,16 +332,6 @@ def _status(error: BaseException) -> int | None:
         return None
     found = (answer.get("ResponseMetadata") or {}).get("HTTPStatusCode")
     return found if isinstance(found, int) else None
-
-
-def _named(error: BaseException) -> Failure | None:
-    """Find a failure by the exception's own name, then by its ancestors'."""
-    if isinstance(error, TimeoutError):  # ours: the whole answer took too long
-        return _TIMEOUT
-    for ancestor in type(error).__mro__:
-        if ancestor.__name__ in BY_EXCEPTION:
-            return BY_EXCEPTION[ancestor.__name__]
-    return None
 
 
 def _host(error: BaseException, operation: Operation) -> str:

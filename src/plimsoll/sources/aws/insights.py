@@ -99,8 +99,6 @@ def read_insights(account: Account, described: Described, window_s: tuple[int, i
     items: list[dict[str, Any]] = []
     for page in account.pages(
         GET_RESOURCE_METRICS,
-        "NextToken",
-        "NextToken",
         ServiceType="RDS",
         Identifier=described.resource_id,
         MetricQueries=queries,

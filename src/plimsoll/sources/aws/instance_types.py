@@ -11,11 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from plimsoll.errors import DataError
 from plimsoll.model.instance import EbsLimits, Instance, is_bought
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.operations import DESCRIBE_INSTANCE_TYPES
-from plimsoll.sources.files.json_text import as_type
 from plimsoll.units import MIB, mb_per_s
 
 TYPES_A_CALL = 100
@@ -31,30 +29,7 @@ class TypeFacts(Struct, frozen=True, kw_only=True):
     memory_bytes: int | None
 
 
-class _Rates(Struct):
-    baseline_mb_per_s: float = msgspec.field(name="BaselineThroughputInMBps", default=0)
-    baseline_ops_per_s: float = msgspec.field(name="BaselineIops", default=0)
-    burst_mb_per_s: float = msgspec.field(name="MaximumThroughputInMBps", default=0)
-    burst_ops_per_s: float = msgspec.field(name="MaximumIops", default=0)
-
-
-class _Ebs(Struct):
-    rates: _Rates | None = msgspec.field(name="EbsOptimizedInfo", default=None)
-
-
-class _Vcpus(Struct):
-    count: int | None = msgspec.field(name="DefaultVCpus", default=None)
-
-
-class _TypeMemory(Struct):
-    size_mib: int | None = msgspec.field(name="SizeInMiB", default=None)
-
-
-class _Type(Struct, rename="pascal"):
-    instance_type: str
-    ebs_info: _Ebs = msgspec.field(default_factory=_Ebs)
-    v_cpu_info: _Vcpus = msgspec.field(name="VCpuInfo", default_factory=_Vcpus)
-    memory_info: _TypeMemory = msgspec.field(default_factory=_TypeMemory)
+_RATES = ("BaselineThroughputInMBps", "MaximumThroughputInMBps", "BaselineIops", "MaximumIops")
 
 
 def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
@@ -73,14 +48,9 @@ def facts_of(account: Account, types: Iterable[str]) -> dict[str, TypeFacts]:
         batch = wanted[at : at + TYPES_A_CALL]
         # Use a filter: as a parameter, a type that the region does not offer would be an error.
         for page in account.pages(
-            DESCRIBE_INSTANCE_TYPES,
-            "NextToken",
-            "NextToken",
-            Filters=[{"Name": "instance-type", "Values": batch}],
-            MaxResults=TYPES_A_CALL,
+            DESCRIBE_INSTANCE_TYPES, Filters=[{"Name": "instance-type", "Values": batch}], MaxResults=TYPES_A_CALL
         ):
-            for raw in page["InstanceTypes"]:
-                _remember(raw, known, read_on)
+            known |= {str(raw.get("InstanceType")): _facts(raw, read_on) for raw in page["InstanceTypes"]}
         for name in batch:
             known.setdefault(name, None)
     return {name: facts for name in types if (facts := known.get(name)) is not None}
@@ -96,28 +66,28 @@ def with_facts(instance: Instance, facts: TypeFacts) -> Instance:
     )
 
 
-def _remember(raw: Any, known: dict[str, TypeFacts | None], read_on: str) -> None:
-    try:
-        found = as_type(raw, _Type, "a type of EC2")
-    except DataError:
-        return
-    known[found.instance_type] = TypeFacts(
-        ebs_limits=_limits(found, read_on),
-        vcpu_count=_positive(found.v_cpu_info.count),
-        memory_bytes=_positive((found.memory_info.size_mib or 0) * MIB),
+def _facts(raw: dict[str, Any], read_on: str) -> TypeFacts:
+    """Return the facts of one element of InstanceTypes, whose numbers botocore has read."""
+    size_mib = (raw.get("MemoryInfo") or {}).get("SizeInMiB") or 0
+    return TypeFacts(
+        ebs_limits=_limits(raw, read_on),
+        vcpu_count=_positive((raw.get("VCpuInfo") or {}).get("DefaultVCpus")),
+        memory_bytes=_positive(size_mib * MIB),
     )
 
 
-def _limits(found: _Type, read_on: str) -> EbsLimits | None:
-    rates = found.ebs_info.rates
-    if rates is None or not all(map(is_bought, msgspec.structs.astuple(rates))):
+def _limits(raw: dict[str, Any], read_on: str) -> EbsLimits | None:
+    rates = (raw.get("EbsInfo") or {}).get("EbsOptimizedInfo") or {}
+    numbers = [rates.get(name, 0) for name in _RATES]
+    if not all(map(is_bought, numbers)):
         return None
+    baseline_mb_per_s, burst_mb_per_s, baseline_ops_per_s, burst_ops_per_s = numbers
     return EbsLimits(
-        baseline_bytes_per_s=mb_per_s(rates.baseline_mb_per_s),
-        burst_bytes_per_s=mb_per_s(rates.burst_mb_per_s),
-        baseline_ops_per_s=rates.baseline_ops_per_s,
-        burst_ops_per_s=rates.burst_ops_per_s,
-        source=f"{DESCRIBE_INSTANCE_TYPES.action} of {found.instance_type}",
+        baseline_bytes_per_s=mb_per_s(baseline_mb_per_s),
+        burst_bytes_per_s=mb_per_s(burst_mb_per_s),
+        baseline_ops_per_s=baseline_ops_per_s,
+        burst_ops_per_s=burst_ops_per_s,
+        source=f"{DESCRIBE_INSTANCE_TYPES.action} of {raw.get('InstanceType')}",
         read_on=read_on,
     )
 

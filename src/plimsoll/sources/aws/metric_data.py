@@ -20,7 +20,7 @@ from msgspec import Struct
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.aws.account import Account, endless
+from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.failures import is_worth_halving
 from plimsoll.sources.aws.operations import GET_METRIC_DATA
 from plimsoll.sources.documents.cloudwatch_json import block_of
@@ -39,8 +39,6 @@ samples, so the age of the window's start selects the period of the whole window
 QUERIES_MAX = 500
 POINTS_MAX = 100_800
 """Most data points of one call; a call for no more is answered on one page."""
-PAGES_MAX = 50
-"""A judgement: 100,800 points fit one page; CloudWatch may use smaller pages, but not hundreds."""
 
 NAMESPACE = "AWS/RDS"
 WANTED: tuple[Metric, ...] = tuple(m for m in Metric if METRICS[m].cloudwatch is not None)
@@ -220,23 +218,14 @@ def _ask_once(
         "ScanBy": "TimestampAscending",
     }
     states: dict[str, Gap | None] = {}
-    tokens: set[str] = set()
-    for _ in range(PAGES_MAX):
-        try:
-            page = account.call(GET_METRIC_DATA, **request)
-        except PlimsollError as error:
-            if not states:
-                raise
-            return _left_open(by_id, states, error), False
-        _add_page(page, by_id, states, grid, answer)
-        token = page.get("NextToken")
-        if not token:
-            return {by_id[id_]: gap for id_, gap in states.items() if gap is not None}, True
-        if token in tokens:
-            break
-        tokens.add(token)
-        request["NextToken"] = token
-    return _left_open(by_id, states, endless(GET_METRIC_DATA)), False
+    try:
+        for page in account.pages(GET_METRIC_DATA, **request):
+            _add_page(page, by_id, states, grid, answer)
+    except PlimsollError as error:
+        if not states:
+            raise
+        return _left_open(by_id, states, error), False
+    return {by_id[id_]: gap for id_, gap in states.items() if gap is not None}, True
 
 
 def _left_open(

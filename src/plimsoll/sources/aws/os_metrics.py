@@ -8,7 +8,9 @@ Source: Amazon CloudWatch Logs API Reference, GetLogEvents: 1 MB or 10,000 event
 fewer or none; the pages end when the token repeats (read 2026-11).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -78,19 +80,12 @@ def newest(account: Account, described: Described, window_s: tuple[int, int]) ->
         SourceError: CloudWatch Logs refused or did not answer.
     """
     reading = Reading()
-    request = _request(described, window_s, startFromHead=False, limit=1)
-    for _ in range(_EMPTY_PAGES_MAX):
-        page = _page(account, request)
-        if page is None:
-            break
+    pages = _pages(account, described, window_s, startFromHead=False, limit=1)
+    for page, _ in islice(pages, _EMPTY_PAGES_MAX):
         if page["events"]:
             _add(page, described, reading)
             reading.blocks.clear()
             return reading
-        token = page.get("nextBackwardToken")
-        if not token or token == request.get("nextToken"):
-            break
-        request["nextToken"] = token
     reading.gaps.append(_KEPT)
     return reading
 
@@ -110,43 +105,45 @@ def stretch(account: Account, described: Described, stretch_s: tuple[int, int]) 
     # A document describes the interval that ends at its time. The one at the start belongs to the time
     # before, and the last one is written at the end.
     asked_s = (start_s + 1, end_s + described.monitoring_interval_s)
-    request = _request(described, asked_s, startFromHead=True)
-    for _ in range(CALLS_MAX):
-        page = _page(account, request)
-        if page is None:
-            return reading
+    has_more = False
+    for page, is_followed in islice(_pages(account, described, asked_s, startFromHead=True), CALLS_MAX):
+        has_more = is_followed
         if page["events"]:
             _add(page, described, reading)
-        token = page.get("nextForwardToken")
-        if not token or token == request.get("nextToken"):
-            return reading
-        request["nextToken"] = token
-    reading.gaps.append(
-        Gap(
-            metric=NAME,
-            reason=(f"partly read: {CALLS_MAX} requests do not cover {format_time(start_s)} to {format_time(end_s)}"),
-            remedy="Give a shorter window around the time that matters.",
+    if has_more:
+        span = f"{format_time(start_s)} to {format_time(end_s)}"
+        reading.gaps.append(
+            Gap(
+                metric=NAME,
+                reason=f"partly read: {CALLS_MAX} requests do not cover {span}",
+                remedy="Give a shorter window around the time that matters.",
+            )
         )
-    )
     return reading
 
 
-def _request(described: Described, asked_s: tuple[int, int], **more: Any) -> dict[str, Any]:
-    return {
+def _pages(
+    account: Account, described: Described, asked_s: tuple[int, int], **more: Any
+) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield each page and whether there are more; no page if the log group or the stream does not exist."""
+    request = {
         "logGroupName": GROUP,
         "logStreamName": described.resource_id,
         "startTime": asked_s[0] * 1000,
         "endTime": asked_s[1] * 1000,
         **more,
     }
-
-
-def _page(account: Account, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return one page; None if the log group or the stream does not exist."""
-    try:
-        return account.call(GET_LOG_EVENTS, judged=_NO_STREAM, **request)
-    except Refused:
-        return None
+    field = "nextForwardToken" if more["startFromHead"] else "nextBackwardToken"
+    has_more = True
+    while has_more:
+        try:
+            page = account.call(GET_LOG_EVENTS, judged=_NO_STREAM, **request)
+        except Refused:
+            return
+        token = page.get(field)
+        has_more = bool(token) and token != request.get("nextToken")
+        yield page, has_more
+        request["nextToken"] = token
 
 
 def _add(page: dict[str, Any], described: Described, reading: Reading) -> None:

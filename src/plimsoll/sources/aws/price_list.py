@@ -77,8 +77,6 @@ def offer_of(account: Account, region: str) -> bytes:
     versions: set[str] = set()
     for page in account.pages(
         GET_PRODUCTS,
-        "NextToken",
-        "NextToken",
         ServiceCode=OFFER,
         FormatVersion="aws_v1",
         MaxResults=PRODUCTS_A_PAGE,

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
@@ -17,20 +18,22 @@ from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.aws import described as describing
-from plimsoll.sources.aws import insights, instance_types, metric_data, os_metrics, session_load
+from plimsoll.sources.aws import events, insights, instance_types, metric_data, os_metrics, session_load
 from plimsoll.sources.aws.account import CONCURRENCY, Account
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.extras import Extras, add_reading, add_stretch, extras_of, gap_of
 from plimsoll.sources.aws.metric_data import RATES, Grid, MetricAnswer, MetricQuery
-from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_DIMENSION_KEYS, DESCRIBE_INSTANCE_TYPES
-from plimsoll.sources.aws.plan import planned_calls
+from plimsoll.sources.aws.operations import (
+    DESCRIBE_CLUSTERS,
+    DESCRIBE_DIMENSION_KEYS,
+    DESCRIBE_INSTANCE_TYPES,
+    Operation,
+)
 from plimsoll.sources.aws.session_load import StretchesOf
 from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Reading
 from plimsoll.sources.values.shown import counted
-
-__all__ = ["Ec2TypeOf", "planned_calls", "read_instance", "read_instances"]
 
 Ec2TypeOf = Callable[[str], str | None]
 """Returns the EC2 type of an instance class; None if it is not known."""
@@ -38,6 +41,8 @@ Ec2TypeOf = Callable[[str], str | None]
 # A judgement: enough calls to keep every thread busy while a snapshot is assembled, and few enough
 # that a thousand instances are never in memory at once.
 CALLS_AHEAD = 2 * CONCURRENCY
+
+T = TypeVar("T")
 
 # RDS reports the current state, so it applies only to a window that ends within this time of now.
 _NOW_S = 3600
@@ -82,8 +87,7 @@ def read_instance(
     region, name = describing.region_of(identifier)
     if region is not None:
         account = account.in_region(region)
-    grid = metric_data.grid_of(window_s, account.now_s())
-    account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
+    grid = _grid_of(account, window_s)
     found = describing.describe_one(account, name)
     if not found.is_rds:
         raise _not_rds(found)
@@ -122,8 +126,7 @@ def read_instances(
             allowed.
         SourceError: the instances could not be listed.
     """
-    grid = metric_data.grid_of(window_s, account.now_s())
-    account.meter.refuse_beyond(planned_calls(1, window_s, now_s=account.now_s()), "1 instance")
+    grid = _grid_of(account, window_s)
     every = [found for found in describing.describe_all(account, pattern) if is_chosen(found)]
     readable = [d for d in every if d.is_rds]
     results = _InstanceReading(account, readable, window_s, grid, ec2_type_of, fine_s, metrics).results()
@@ -163,28 +166,28 @@ class _InstanceReading:
 
     def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
         """Yield every instance in order, with its snapshot or the error."""
-        self._account.meter.refuse_beyond(self._planned(), counted(len(self._every), "instance"))
+        self._account.meter.refuse_beyond(self._calls_left(), counted(len(self._every), "instance"))
         self._add_capacities()
         self._add_type_facts()
         with Workers(CONCURRENCY) as workers:
             yield from self._in_order(workers)
 
-    def _planned(self) -> int:
-        """Return the number of requests still to be sent, after the description."""
-        now_s = self._account.now_s()
-        types = {t for d in self._every if (t := self._type_of(d)) is not None}
-        total = planned_calls(
-            len(self._every),
-            self._window_s,
-            now_s=now_s,
-            serverless_cluster_count=len({d.cluster for d in self._every if d.is_serverless}),
-            type_count=len(types),
-            monitoring_intervals_s=[d.monitoring_interval_s if os_metrics.is_on(d) else 0 for d in self._every],
-            insights_count=sum(insights.is_read(d, self._window_s, now_s) for d in self._every),
-            fine_s=self._fine_s,
-            has_statements=self._stretches_of is not None,
-        )
-        return total - 1
+    def _calls_left(self) -> int:
+        """
+        Return the number of requests for instances that are described, if none fails.
+
+        It is exact but for Enhanced Monitoring by the second, whose pages depend on the length of the documents,
+        and for statements, which are asked for only where a limit was reached; for those it is the largest
+        possible number.
+        """
+        every, now_s = self._every, self._account.now_s()
+        total = len(self._calls)
+        total += _pages(len({d.cluster for d in every if d.is_serverless}), describing.RECORDS_A_PAGE)
+        total += _pages(len(self._types()), instance_types.TYPES_A_CALL)
+        total += len(every) if events.is_kept(self._window_s, now_s) else 0
+        total += sum(os_metrics.calls_for(d.monitoring_interval_s, self._fine_s) for d in every if os_metrics.is_on(d))
+        an_instance = 1 + (session_load.CALLS if self._stretches_of is not None else 0)
+        return total + an_instance * sum(insights.is_read(d, self._window_s, now_s) for d in every)
 
     def _in_order(self, workers: Workers) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
         answers: dict[int, Future[MetricAnswer]] = {}
@@ -272,27 +275,15 @@ class _InstanceReading:
     def _add_capacities(self) -> None:
         serverless = [d for d in self._every if d.is_serverless]
         clusters = sorted({d.cluster for d in serverless if d.cluster is not None})
-        if not clusters:
-            return
-        try:
-            found = describing.capacities(self._account, clusters)
-        except PlimsollError as error:
-            self._share(serverless, gap_of("Aurora capacity", DESCRIBE_CLUSTERS, error))
-            return
+        found = self._shared(describing.capacities, clusters, serverless, "Aurora capacity", DESCRIBE_CLUSTERS)
         self._every = [
             describing.with_capacity(d, found[d.cluster]) if d.is_serverless and d.cluster in found else d
             for d in self._every
         ]
 
     def _add_type_facts(self) -> None:
-        types = {t for d in self._every if (t := self._type_of(d)) is not None}
-        if not types:
-            return
-        try:
-            found = instance_types.facts_of(self._account, types)
-        except PlimsollError as error:
-            self._share(self._every, gap_of("EC2 limits", DESCRIBE_INSTANCE_TYPES, error))
-            return
+        types = self._types()
+        found = self._shared(instance_types.facts_of, types, self._every, "EC2 limits", DESCRIBE_INSTANCE_TYPES)
         self._every = [
             msgspec.structs.replace(d, instance=instance_types.with_facts(d.instance, found[t]))
             if (t := self._type_of(d)) in found
@@ -300,11 +291,27 @@ class _InstanceReading:
             for d in self._every
         ]
 
+    def _shared(
+        self,
+        ask: Callable[[Account, list[str]], dict[str, T]],
+        about: list[str],
+        every: Sequence[Described],
+        name: str,
+        operation: Operation,
+    ) -> dict[str, T]:
+        """Return what is asked for several instances together; a failure leaves the gap with each of them."""
+        try:
+            return ask(self._account, about) if about else {}
+        except PlimsollError as error:
+            for described in every:
+                gap = gap_of(name, operation, error)
+                self._shared_gaps.setdefault(described.instance.identifier, []).append(gap)
+            return {}
+
     # --- small parts ------------------------------------------------------------------------------
 
-    def _share(self, every: Sequence[Described], gap: Gap) -> None:
-        for described in every:
-            self._shared_gaps.setdefault(described.instance.identifier, []).append(gap)
+    def _types(self) -> list[str]:
+        return sorted({t for d in self._every if (t := self._type_of(d)) is not None})
 
     def _type_of(self, described: Described) -> str | None:
         db_class = described.instance.db_class
@@ -326,6 +333,24 @@ class _InstanceReading:
             f"CloudWatch has no sample of '{name}' in this window; its status is '{status}'",
             "Give a window in which the instance ran.",
         )
+
+
+def _grid_of(account: Account, window_s: tuple[int, int]) -> Grid:
+    """
+    Return the grid of a window, before the first request.
+
+    Raises:
+        UsageError: CloudWatch does not keep the window, or more requests than allowed for a single instance.
+    """
+    now_s = account.now_s()
+    grid = metric_data.grid_of(window_s, now_s)
+    least = 1 + metric_data.calls_for(1, grid.points) + events.is_kept(window_s, now_s)
+    account.meter.refuse_beyond(least, "1 instance")
+    return grid
+
+
+def _pages(count: int, a_page: int) -> int:
+    return -(-count // a_page)
 
 
 def _failure_gaps(failures: dict[MetricQuery, PlimsollError]) -> list[Gap]:

@@ -67,18 +67,11 @@ def within(limit_s: float, work: Callable[[], T]) -> T | None:
 
     A late thread continues, because a slow connection cannot be interrupted from outside.
     """
-    future: Future[T] = Future()
-
-    def run() -> None:
+    with Workers(1) as workers:
+        future = workers.submit(work)
         try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001  handed to whoever waits for the result
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return future.result(limit_s)
-    except TimeoutError:
-        if future.done():
-            raise
-        return None
+            return future.result(limit_s)
+        except TimeoutError:
+            if future.done():
+                raise
+            return None

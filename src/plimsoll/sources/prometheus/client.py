@@ -8,19 +8,21 @@ Rule 4: 429, 502, 503, 504 and broken connections are tried three times; other f
 """
 
 import os
+import re
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
+import msgspec
 from msgspec import Struct
 
-from plimsoll.errors import PlimsollError, SourceError, Unreachable, UsageError
-from plimsoll.sources.prometheus.answers import Answer, TooMuch, answer_of, error_text, refusal
-from plimsoll.sources.prometheus.server import PrometheusServer
-from plimsoll.sources.prometheus.signing import signed
+from plimsoll.errors import AccessDenied, PlimsollError, SourceError, Throttled, Unreachable, UsageError
+from plimsoll.sources.prometheus.server import PASSWORD, TOKEN, USER, PrometheusServer
+from plimsoll.sources.values.shown import shown
 
 Parameters = Sequence[tuple[str, str]]
 
@@ -33,6 +35,40 @@ LONGEST_LINE = 1_800
 
 # A judgement: obey Retry-After up to this wait; during an incident nobody waits longer.
 LONGEST_WAIT_S = 10.0
+
+# Answers of Go and nginx to a plain HTTP request on a TLS port.
+_WANTS_TLS = re.compile(rb"HTTP request (to an|was sent to) HTTPS (server|port)", re.IGNORECASE)
+_TOO_MUCH = ("too many samples", "too many points", "too many chunks", "exceed", "too many series")
+
+_IS_PROMETHEUS = "Check that the address is of a Prometheus-compatible server."
+_SHORTER = "Give a shorter window with --last, or try again when the server is less busy."
+_BEFORE_IT = "Check the server and any proxy in front of it, and try again."
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Errors for no JSON, cut JSON, JSON of another shape, or JSON nested too deeply."""
+
+
+class TooMuch(Exception):
+    """The answer to one request would exceed the bound of the server or ours."""
+
+
+class Exhausted(SourceError):
+    """One reading would exceed its bound."""
+
+
+class Answer(Struct, rename="camel"):
+    """Envelope of every answer of the HTTP API."""
+
+    status: str
+    data: msgspec.Raw = msgspec.Raw(b"null")
+    error_type: str = ""
+    error: str = ""
+    warnings: list[str] | None = None
+    is_partial: bool = False
+    """VictoriaMetrics: a storage node did not answer."""
+
+
+_ANSWER = msgspec.json.Decoder(Answer)
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
@@ -58,46 +94,27 @@ class Bounds(Struct, frozen=True, kw_only=True):
     """Wait before the second attempt; doubled before the third."""
 
 
-class Exhausted(SourceError):
-    """One reading would exceed its bound."""
+class Allowance:
+    """Counts the bytes and samples of one reading, over all its connections, up to their bounds."""
 
+    def __init__(self, bounds: Bounds) -> None:
+        """Start with nothing used."""
+        self._most = {"bytes": bounds.read_bytes_max, "samples": bounds.read_samples_max}
+        self.taken = {"bytes": 0, "samples": 0}
 
-class Quota:
-    """Counts one kind of use of a reading, over all its connections, up to a bound."""
-
-    def __init__(self, most: int, kind: str) -> None:
-        """Start at zero, with the bound `most`."""
-        self._most = most
-        self._kind = kind
-        self._taken = 0
-
-    @property
-    def taken(self) -> int:
-        """Amount used so far."""
-        return self._taken
-
-    def take(self, count: int, server: PrometheusServer) -> None:
+    def take(self, unit: str, count: int, server: PrometheusServer) -> None:
         """
-        Add a part of an answer.
+        Add a part of an answer, in `bytes` or `samples`.
 
         Raises:
             Exhausted: the bound is exceeded.
         """
-        self._taken += count
-        if self._taken > self._most:
+        self.taken[unit] += count
+        if self.taken[unit] > self._most[unit]:
             raise Exhausted(
-                f"one command reads at most {self._most:,} {self._kind} from {server.url}",
+                f"one command reads at most {self._most[unit]:,} {unit} from {server.url}",
                 "Choose fewer instances with --identifier or --match, or a shorter window with --last.",
             )
-
-
-class Allowance:
-    """Bounds of one reading, over all its connections."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        """Start with nothing used."""
-        self.bytes = Quota(bounds.read_bytes_max, "bytes")
-        self.samples = Quota(bounds.read_samples_max, "samples")
 
 
 class Client:
@@ -182,7 +199,7 @@ class Client:
 
     def _note(self, answer: Answer) -> None:
         for warning in answer.warnings or ():
-            self.warnings[error_text(Answer(status="", error=warning), self.server)] = None
+            self.warnings[_error_text(Answer(status="", error=warning), self.server)] = None
         if answer.is_partial:
             self.warnings["a storage node did not answer"] = None
 
@@ -206,7 +223,7 @@ class Client:
         except TooMuch as much:
             return much, None
         except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
-            return _broken(server), 0.0
+            return Unreachable(f"{server.url} closed the connection during its answer", _BEFORE_IT), 0.0
         except httpx.HTTPError as error:
             return _unreachable(server, error, self.bounds), None
         except SourceError as error:
@@ -228,23 +245,116 @@ class Client:
         size = 0
         for part in response.iter_bytes():
             size += len(part)
-            self.allowance.bytes.take(len(part), self.server)
+            self.allowance.take("bytes", len(part), self.server)
             if size > self.bounds.answer_bytes_max:
                 raise TooMuch(f"the answer is larger than {self.bounds.answer_bytes_max:,} bytes")
             if self._clock() > deadline:
-                raise Unreachable(
-                    f"{self.server.url} did not finish an answer in {self.bounds.answer_s:g} s",
-                    "Give a shorter window with --last, or try again when the server is less busy.",
-                )
+                raise Unreachable(f"{self.server.url} did not finish an answer in {self.bounds.answer_s:g} s", _SHORTER)
             parts.append(part)
         return b"".join(parts)
 
 
-def _broken(server: PrometheusServer) -> Unreachable:
-    return Unreachable(
-        f"{server.url} closed the connection during its answer",
-        "Check the server and any proxy in front of it, and try again.",
-    )
+# --- answers --------------------------------------------------------------------------------------
+
+
+def answer_of(body: bytes, server: PrometheusServer, kind: str) -> Answer:
+    """
+    Decode the envelope of a successful call.
+
+    Args:
+        body: as received.
+        kind: content type of the answer, for the message.
+
+    Raises:
+        SourceError: not an answer of this API, or an answer that reports an error.
+    """
+    try:
+        answer = _ANSWER.decode(body)
+    except UNREADABLE as error:
+        if "html" in kind or body.lstrip()[:1] == b"<":
+            raise SourceError(
+                f"{server.url} answered with a web page, not with metrics; it may be a login page",
+                f"Give the address of the server behind it, or a {TOKEN} that it accepts.",
+            ) from error
+        raise SourceError(f"{server.url} sent an answer that is cut off or not JSON", _IS_PROMETHEUS) from error
+    if answer.status != "success":
+        raise SourceError(
+            f"{server.url} reports an error: {_error_text(answer, server)}",
+            "Check the state of the server and its log.",
+        )
+    return answer
+
+
+def unlike(server: PrometheusServer) -> SourceError:
+    """Return the error for an answer whose data have not the form that was requested."""
+    return SourceError(f"{server.url} answered in another form than Prometheus", _IS_PROMETHEUS)
+
+
+def _error_text(answer: Answer, server: PrometheusServer) -> str:
+    """Return the server's error message, printable and without secrets."""
+    return shown(server.hidden(answer.error) or answer.error_type or "no reason given", 200)
+
+
+def reason_of(body: bytes, server: PrometheusServer) -> str:
+    """Return the reason in an error answer; empty if it has none that can be shown."""
+    try:
+        return _error_text(_ANSWER.decode(body), server)
+    except UNREADABLE:
+        text = body[:400].decode("utf-8", errors="replace").strip()
+        return "" if text[:1] in ("<", "") else shown(server.hidden(text.splitlines()[0]), 200)
+
+
+_UNAVAILABLE = (Unreachable, "is not available ({status}){because}", _BEFORE_IT)
+_UNACCEPTED = (
+    SourceError,
+    "does not accept the query ({status}){because}",
+    "Check --match; servers other than Prometheus may lack a part of its query language.",
+)
+_FORBIDDEN = (
+    AccessDenied,
+    "refused the request ({status}){because}",
+    f"Set {TOKEN}, or {USER} and {PASSWORD}. Mimir needs --header X-Scope-OrgID:…",
+)
+_REFUSALS: dict[int, tuple[type[PlimsollError], str, str]] = {
+    400: _UNACCEPTED,
+    401: _FORBIDDEN,
+    403: _FORBIDDEN,
+    404: (
+        SourceError,
+        "has no Prometheus API at this path (404)",
+        (
+            "Add the path before /api/v1: for Mimir http://host/prometheus, for VictoriaMetrics clusters "
+            "http://host:8481/select/0/prometheus, for Amazon …/workspaces/ws-…"
+        ),
+    ),
+    422: _UNACCEPTED,
+    429: (Throttled, "throttles requests (429){because}", "Try again later, or give a shorter window with --last."),
+    502: _UNAVAILABLE,
+    503: _UNAVAILABLE,
+    504: _UNAVAILABLE,
+}
+"""Errors by HTTP status: what the server does, and the remedy."""
+_REDIRECTS = (
+    SourceError,
+    "redirects elsewhere ({status}); it may be a login page",
+    f"Give the final address, or a {TOKEN} that it accepts.",
+)
+_FAILS = (SourceError, "failed ({status}){because}", "Check the server's log.")
+
+
+def refusal(status: int, body: bytes, server: PrometheusServer) -> PlimsollError | TooMuch:
+    """Return the error for an answer with an error status."""
+    url, reason = server.url, reason_of(body, server)
+    if status in (400, 413, 422, 503) and any(w in reason.lower() for w in _TOO_MUCH):
+        return TooMuch(reason)
+    if status == 400 and url.startswith("http:") and _WANTS_TLS.search(body[:4000]):
+        return SourceError(
+            f"{url} uses https, but the request was sent by http", f"Write https: prom:https{url.removeprefix('http')}."
+        )
+    kind, does, hint = _REFUSALS.get(status, _REDIRECTS if 300 <= status < 400 else _FAILS)
+    if kind is AccessDenied and server.region is not None:
+        hint = "Allow aps:QueryMetrics, aps:GetSeries and aps:GetLabels for this AWS role."
+    return kind(f"{url} {does.format(status=status, because=f': {reason}' if reason else '')}", hint)
 
 
 def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> Unreachable:
@@ -256,23 +366,20 @@ def _unreachable(server: PrometheusServer, error: Exception, bounds: Bounds) -> 
             f"{url} did not accept a connection in {bounds.connect_s:g} s", "Check host, port, firewalls and VPN."
         )
     if isinstance(error, httpx.TimeoutException):
-        return Unreachable(
-            f"{url} did not answer in {bounds.read_s:g} s",
-            "Give a shorter window with --last, or try again when the server is less busy.",
-        )
+        return Unreachable(f"{url} did not answer in {bounds.read_s:g} s", _SHORTER)
     text = str(error)
     if _is_tls(error) or "SSL" in text or "certificate" in text.lower():
         return Unreachable(
-            f"no TLS connection to {url}: {shorter(text)}",
+            f"no TLS connection to {url}: {_shorter(text)}",
             "Check http or https, and set SSL_CERT_FILE to the certificates of your authority.",
         )
     return Unreachable(
-        f"unable to reach {url}: {shorter(server.hidden(text))}",
+        f"unable to reach {url}: {_shorter(server.hidden(text))}",
         "Check host and port, and that the server listens there.",
     )
 
 
-def shorter(text: str) -> str:
+def _shorter(text: str) -> str:
     """Return the reason in a network error without its numbers: `connection refused`."""
     reason = text.rpartition("]")[2].strip() or text.strip("[] ") or "no reason given"
     return reason[:120].rstrip(".").strip().lower()
@@ -302,7 +409,7 @@ def _authorities(url: str) -> "ssl.SSLContext | bool":
     except (OSError, ssl.SSLError) as error:
         raise UsageError(
             f"the certificates of {'SSL_CERT_FILE' if file else 'SSL_CERT_DIR'} cannot be read: "
-            f"{shorter(error.strerror or str(error))}",
+            f"{_shorter(error.strerror or str(error))}",
             "Give a file of certificates in PEM.",
         ) from None
 
@@ -314,3 +421,52 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+# --- signatures -----------------------------------------------------------------------------------
+
+
+def signed(method: str, url: str, body: bytes, headers: dict[str, str], region: str) -> dict[str, str]:
+    """
+    Return the headers of a request to Amazon Managed Prometheus with AWS Signature Version 4 added.
+
+    Args:
+        url: complete address, with the query encoded as it will be sent.
+        headers: headers to sign; `Host` follows from the address.
+        region: AWS region, for example `eu-west-1`.
+
+    Raises:
+        AccessDenied: this machine has no credentials; their sources are those of the AWS tools.
+    """
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+
+    request = AWSRequest(method=method, url=url, data=body, headers=headers)
+    SigV4Auth(_credentials(), "aps", region).add_auth(request)
+    return {str(name): str(value) for name, value in request.headers.items()}
+
+
+@lru_cache(maxsize=1)
+def _session() -> Any:
+    from plimsoll.sources.files.bounded_session import BoundedSession
+
+    return BoundedSession()
+
+
+def _credentials() -> Any:
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        found = _session().get_credentials()
+        frozen = None if found is None else found.get_frozen_credentials()
+    except BotoCoreError as error:
+        raise AccessDenied(
+            "unable to load AWS credentials for Amazon Managed Prometheus",
+            "Check AWS_PROFILE and the files in ~/.aws, or log in with 'aws sso login'.",
+        ) from error
+    if frozen is None or not frozen.access_key:
+        raise AccessDenied(
+            "no AWS credentials for Amazon Managed Prometheus",
+            "Set AWS_PROFILE or log in with 'aws sso login'; the role needs aps:QueryMetrics.",
+        )
+    return frozen

@@ -1,5 +1,5 @@
 """
-Recognise the exporter, the subject and the metric of a series.
+Recognise the exporter, the subject and the metric of a series, and choose one subject.
 
 Source of names, labels and units: the exporters' own code and test files, read on 2026-11-20:
 prometheus-rds-exporter 1aead48, yet-another-cloudwatch-exporter 1a0ddb1, cloudwatch_exporter
@@ -12,10 +12,12 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.sources.prometheus.node import DISK_DEVICES_LEFT_OUT, NODE_NAMES
 from plimsoll.sources.reading.names import recognise
 from plimsoll.sources.reading.reading import Statistic
+from plimsoll.sources.values.shown import listed, shown
 
 
 class Exporter(StrEnum):
@@ -35,6 +37,13 @@ class Subject(Struct, frozen=True, kw_only=True):
     identifier: str
     region: str | None = None
     account: str | None = None
+
+
+class SeriesRow(Struct):
+    """One series of a range answer."""
+
+    metric: dict[str, str]
+    values: list[tuple[float, str]] = []
 
 
 class KnownSeries(Struct, frozen=True, kw_only=True):
@@ -204,3 +213,75 @@ def _track(
         metric=metric,
         statistic=statistic,
     )
+
+
+# --- one subject ----------------------------------------------------------------------------------
+
+_PLACES = ("aws_region", "region", "aws_account_id", "account_id")
+
+
+def chosen(tracks: Sequence[KnownSeries], identifier: str | None) -> list[KnownSeries]:
+    """
+    Return the series of the single subject that is selected.
+
+    Args:
+        tracks: known series, at least one.
+        identifier: name of the subject, compared without case; for a host with or without its port.
+
+    Raises:
+        UsageError: several subjects and none selected, or the selected one is missing.
+    """
+    by_name: dict[tuple[str, bool], list[KnownSeries]] = {}
+    for track in tracks:
+        key = (track.subject.identifier.lower(), track.exporter is Exporter.NODE)
+        by_name.setdefault(key, []).append(track)
+    meant = {
+        key: found
+        for key, found in by_name.items()
+        if identifier is None or identifier.lower() in (key[0], key[0].rpartition(":")[0])
+    }
+    if not meant:
+        raise UsageError(
+            f"the server has no metrics of '{shown(identifier)}'", f"It has metrics of {_listing(by_name)}."
+        )
+    if len(meant) > 1:
+        raise UsageError(
+            f"the server has metrics of {len(meant):,} instances", f"Choose one with --match: {_listing(meant)}."
+        )
+    return _of_one_place(next(iter(meant.values())))
+
+
+def subject_of(tracks: Sequence[KnownSeries]) -> Subject:
+    """Return the name, region and account that the series of one subject state."""
+    return Subject(
+        identifier=tracks[0].subject.identifier,
+        region=next((t.subject.region for t in tracks if t.subject.region), None),
+        account=next((t.subject.account for t in tracks if t.subject.account), None),
+    )
+
+
+def _of_one_place(tracks: list[KnownSeries]) -> list[KnownSeries]:
+    """
+    Refuse series of one name from several regions or accounts.
+
+    RDS names are unique only within a region of an account; series without either match any.
+    """
+    for what in ("region", "account"):
+        places = {p for t in tracks if (p := getattr(t.subject, what)) is not None}
+        if len(places) > 1:
+            matches = {
+                f"{label}={shown(t.labels[label], 63)}": None
+                for t in tracks
+                for label in _PLACES
+                if t.labels.get(label) in places
+            }
+            raise UsageError(
+                f"'{shown(tracks[0].subject.identifier, 63)}' is in {len(places)} {what}s",
+                f"Choose one with --match: {listed([*matches])}.",
+            )
+    return tracks
+
+
+def _listing(by_name: Mapping[tuple[str, bool], Sequence[KnownSeries]]) -> str:
+    names = [f"{t[0].label}={shown(t[0].subject.identifier, 63)}" for t in by_name.values()]
+    return listed(sorted(names))

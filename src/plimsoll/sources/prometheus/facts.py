@@ -6,7 +6,7 @@ Its class limits come from DescribeInstanceTypes in decimal MB/s, but it multipl
 of gp2, io1 and io2 are its own arithmetic for one volume, not facts from RDS, and are not used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -140,32 +140,26 @@ def decimal(exported: float) -> float:
 
 def changes(series: Sequence[Counted]) -> tuple[Annotation, ...]:
     """Return the instance's changes in the window that the exporter saw, in order of time."""
-    found = _turns(
-        [(int(s.time_ms[0]), s.labels.get("instance_class", "")) for s in series if _is_info(s)],
-        EventKind.CLASS_CHANGE,
-        lambda old, new: f"class changed from {shown(old, 63)} to {shown(new, 63)}",
-    )
-    found += _turns(
-        [(int(s.time_ms[0]), s.labels.get("storage_type", "")) for s in series if _is_info(s)],
-        EventKind.STORAGE_CHANGE,
-        lambda old, new: f"storage changed from {shown(old, 63)} to {shown(new, 63)}",
-    )
-    found += _turns(
-        _values(series, ALLOCATED),
-        EventKind.STORAGE_CHANGE,
-        lambda old, new: f"storage changed from {old / GIB:,.0f} to {new / GIB:,.0f} GiB",
-    )
-    found += _turns(
-        _values(series, ALLOCATED_OPS),
-        EventKind.STORAGE_CHANGE,
-        lambda old, new: f"provisioned IOPS changed from {old:,.0f} to {new:,.0f}",
-    )
-    found += _events(series)
+    infos = [s for s in series if s.name == INFO and s.time_ms.size]
+    found = _events(series)
+    for label, kind, what in (
+        ("instance_class", EventKind.CLASS_CHANGE, "class"),
+        ("storage_type", EventKind.STORAGE_CHANGE, "storage"),
+    ):
+        named = [(int(s.time_ms[0]), shown(s.labels.get(label, ""), 63)) for s in infos]
+        found += [
+            Annotation(time_s=at, text=f"{what} changed from {old} to {new}", kind=kind)
+            for at, old, new in _turns(named)
+        ]
+    for name, text, unit in (
+        (ALLOCATED, "storage changed from {:,.0f} to {:,.0f} GiB", GIB),
+        (ALLOCATED_OPS, "provisioned IOPS changed from {:,.0f} to {:,.0f}", 1),
+    ):
+        found += [
+            Annotation(time_s=at, text=text.format(old / unit, new / unit), kind=EventKind.STORAGE_CHANGE)
+            for at, old, new in _turns(_values(series, name))
+        ]
     return tuple(sorted(found, key=lambda a: (a.time_s, a.text)))
-
-
-def _is_info(series: Counted) -> bool:
-    return series.name == INFO and bool(series.time_ms.size)
 
 
 def _values(series: Sequence[Counted], name: str) -> list[tuple[int, float]]:
@@ -178,26 +172,19 @@ def _values(series: Sequence[Counted], name: str) -> list[tuple[int, float]]:
     ]
 
 
-def _turns(moments: list[tuple[int, Any]], kind: EventKind, text: Callable[[Any, Any], str]) -> list[Annotation]:
-    """Return an annotation for each change of a value."""
-    return [
-        Annotation(time_s=at // 1000, text=text(old, new), kind=kind)
-        for (_, old), (at, new) in pairwise(sorted(moments))
-        if old != new
-    ]
+def _turns(moments: list[tuple[int, Any]]) -> list[tuple[int, Any, Any]]:
+    """Return each change of a value: epoch seconds, the old one and the new one."""
+    return [(at // 1000, old, new) for (_, old), (at, new) in pairwise(sorted(moments)) if old != new]
 
 
 def _events(series: Sequence[Counted]) -> list[Annotation]:
     found = []
-    states = sorted(_values(series, STATUS))
-    for (_, old), (at, new) in pairwise(states):
-        if old == new:
-            continue
+    for at, old, new in _turns(_values(series, STATUS)):
         if old == 11.0:
-            found.append(Annotation(time_s=at // 1000, text=_OPTIMISED, kind=EventKind.OPTIMISATION))
+            found.append(Annotation(time_s=at, text=_OPTIMISED, kind=EventKind.OPTIMISATION))
         if new in _EVENTS:
             kind, text = _EVENTS[new]
-            found.append(Annotation(time_s=at // 1000, text=text, kind=kind))
+            found.append(Annotation(time_s=at, text=text, kind=kind))
     return found
 
 

@@ -7,13 +7,16 @@ without staleness markers, so a gap stays a gap.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypeVar
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from plimsoll.errors import DataError, SourceError
 from plimsoll.model.series import FloatArray, IntArray
-from plimsoll.sources.prometheus.answers import SeriesRow, TooMuch, labels_of, names_of, rows_of
-from plimsoll.sources.prometheus.client import Client
+from plimsoll.sources.prometheus.client import UNREADABLE, Answer, Client, TooMuch, unlike
+from plimsoll.sources.prometheus.exporters import SeriesRow
 from plimsoll.sources.prometheus.node import Counted
 
 Window = tuple[int, int]
@@ -31,6 +34,26 @@ SAMPLES_PER_ANSWER = 200_000
 # A judgement: scrapes are rarely more frequent. If they are, an answer that is too large is halved.
 ASSUMED_INTERVAL_S = 15
 
+T = TypeVar("T")
+
+
+class _Matrix(Struct, rename="camel"):
+    result_type: Literal["matrix"]
+    result: list[SeriesRow]
+
+
+def data_of(answer: Answer, form: type[T], client: Client) -> T:
+    """
+    Return the data of an answer.
+
+    Raises:
+        SourceError: they have another form.
+    """
+    try:
+        return msgspec.json.decode(answer.data, type=form)
+    except UNREADABLE as error:
+        raise unlike(client.server) from error
+
 
 def list_series(client: Client, selectors: Sequence[str], window_s: Window) -> list[Labels]:
     """
@@ -42,10 +65,10 @@ def list_series(client: Client, selectors: Sequence[str], window_s: Window) -> l
     parameters = [("match[]", s) for s in selectors]
     parameters += [("start", str(window_s[0])), ("end", str(window_s[1]))]
     try:
-        found = labels_of(client.ask("/api/v1/series", parameters), client.server)
+        found = data_of(client.ask("/api/v1/series", parameters), list[dict[str, str]], client)
     except TooMuch as much:
         raise SourceError(
-            f"{client.server.url} has too many series for one answer: {much.reason}",
+            f"{client.server.url} has too many series for one answer: {much}",
             "Choose an instance with --match LABEL=VALUE, for example dbidentifier=orders-primary.",
         ) from much
     return list({frozenset(labels.items()): labels for labels in found}.values())
@@ -57,7 +80,7 @@ def label_values(client: Client, label: str, selector: str, window_s: Window) ->
     parameters += [("start", str(window_s[0])), ("end", str(window_s[1]))]
     try:
         answer = client.ask(f"/api/v1/label/{label}/values", parameters, may_post=False)
-        return sorted(names_of(answer, client.server))
+        return sorted(data_of(answer, list[str], client))
     except (TooMuch, SourceError):
         return []  # The values are only for an error message.
 
@@ -87,13 +110,13 @@ def read_samples(client: Client, selector: str, window_s: Window, count: int) ->
         except TooMuch as much:
             if end - start <= SHORTEST_CHUNK_S:
                 raise SourceError(
-                    f"{client.server.url} refuses even five minutes of samples: {much.reason}",
+                    f"{client.server.url} refuses even five minutes of samples: {much}",
                     "Select fewer series with --match LABEL=VALUE.",
                 ) from much
             middle = (start + end) // 2
             waiting += [(middle, end), (start, middle)]
             continue
-        client.allowance.samples.take(sum(len(row.values) for row in rows), client.server)
+        client.allowance.take("samples", sum(len(row.values) for row in rows), client.server)
         for row in rows:
             pieces.setdefault(frozenset(row.metric.items()), []).append(_arrays(row, client))
     return [_whole(dict(labels), parts) for labels, parts in pieces.items()]
@@ -112,7 +135,7 @@ def _piece(client: Client, selector: str, window_s: Window) -> list[SeriesRow]:
         ("time", f"{end - 0.001:.3f}"),
         ("timeout", f"{client.bounds.read_s:g}s"),
     ]
-    return rows_of(client.ask("/api/v1/query", parameters), client.server)
+    return data_of(client.ask("/api/v1/query", parameters), _Matrix, client).result
 
 
 def _arrays(row: SeriesRow, client: Client) -> tuple[IntArray, FloatArray]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot import Gap
-from plimsoll.sources.prometheus.exporters import IDENTITY_LABELS, track_of
+from plimsoll.sources.prometheus.exporters import IDENTITY_LABELS, SeriesRow, track_of
 from plimsoll.sources.reading.reading import Block, Reading, Statistic
 from plimsoll.sources.values.numbers import floats
 from plimsoll.sources.values.shown import shown
@@ -69,11 +69,6 @@ def of_labels(labels: Mapping[str, str]) -> Called:
     return Called(name=labels.get("__name__", ""), instance=instance)
 
 
-class _Row(Struct):
-    metric: dict[str, str]
-    values: list[tuple[float, str]] = []
-
-
 def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, path: Path) -> None:
     """
     Add the answer to a range query to a reading.
@@ -93,7 +88,7 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
             f"{where} has values at a single time ({shown(kind or 'no type')}), not a time series", _RANGE_HINT
         )
     try:
-        rows = msgspec.convert(data.get("result"), list[_Row])
+        rows = msgspec.convert(data.get("result"), list[SeriesRow])
     except msgspec.ValidationError as error:
         raise DataError(f"{where} is not the answer to a range query", _RANGE_HINT) from error
     if len(rows) > _MOST_ROWS:
@@ -128,7 +123,7 @@ def read_answer(document: Mapping[str, Any], reading: Reading, *, where: str, pa
         )
 
 
-def _add(row: _Row, found: Called, reading: Reading, path: Path) -> None:
+def _add(row: SeriesRow, found: Called, reading: Reading, path: Path) -> None:
     times, readable = of_numbers(np.array([t for t, _ in row.values], dtype=np.float64))
     value = floats([v for _, v in row.values])
     reading.bad_times += int((~readable).sum())

@@ -2,7 +2,7 @@
 Read an instance or host from a Prometheus-compatible server into a snapshot.
 
 `server.py` parses the target, `client.py` sends requests, `fetch.py` fetches series and samples,
-`exporters.py` recognises series, and `grid.py`, `node.py` and `percona.py` convert them to the samples
+`exporters.py` recognises series, and `gauges.py` and `node.py` convert them to the samples
 that exports have. The rest is the same as for every export.
 """
 
@@ -21,22 +21,18 @@ from plimsoll.model.shell import shell_word
 from plimsoll.model.snapshot import Annotation, Gap, Snapshot
 from plimsoll.sources.prometheus import facts, node, remarks, selectors
 from plimsoll.sources.prometheus.client import Allowance, Bounds, Client, Exhausted
-from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries, classify
+from plimsoll.sources.prometheus.exporters import Exporter, KnownSeries, chosen, classify, subject_of
 from plimsoll.sources.prometheus.fetch import label_values, list_series, read_samples
-from plimsoll.sources.prometheus.gauges import Gauges, blocks_of, gauges_of
+from plimsoll.sources.prometheus.gauges import Gauges, blocks_of, gauges_of, read_os_metrics
 from plimsoll.sources.prometheus.node import Counted
-from plimsoll.sources.prometheus.percona import read_os_metrics
 from plimsoll.sources.prometheus.remarks import PERCONA_LAG_S, Used
 from plimsoll.sources.prometheus.server import PrometheusServer, server_of
-from plimsoll.sources.prometheus.subjects import chosen, subject_of
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Block, Reading
-from plimsoll.sources.values.shown import counted, shown
+from plimsoll.sources.values.shown import counted, listed, shown
 
 __all__ = ["PrometheusServer", "read_prometheus", "read_prometheus_fleet", "server_of"]
 
-# A judgement: a hint lists this many names, and counts the rest.
-_MOST_LISTED = 12
 Window = tuple[int, int]
 
 
@@ -122,10 +118,9 @@ def read_prometheus_fleet(
     every = {t.subject.identifier.lower(): t.subject.identifier for t in tracks}
     fitting = sorted(n for n in every if fnmatchcase(n, pattern.strip().lower()))
     if not fitting:
-        listed = ", ".join(shown(every[n], 63) for n in sorted(every)[:_MOST_LISTED])
         raise UsageError(
             f"none of the {counted(len(every), 'instance')} of {server.url} matches '{shown(pattern)}'",
-            f"Check the pattern. Instances there: {listed}.",
+            f"Check the pattern. Instances there: {listed([shown(every[n], 63) for n in sorted(every)])}.",
         )
     for name in (n for n in fitting if is_chosen(every[n])):
         try:
@@ -176,8 +171,7 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
     """Return the error for no match, with the values that the matched labels have."""
     server = client.server
     named = [(label, value) for label, value in server.match if label != selectors.DEVICE]
-    listed = _listed(client, [label for label, _ in named], window_s)
-    texts = listed or _listed(client, selectors.NAMING, window_s)
+    texts = _values(client, [label for label, _ in named], window_s) or _values(client, selectors.NAMING, window_s)
     if not texts:
         programs = ", ".join(e.value for e in Exporter if e is not Exporter.PERCONA_OS)
         return UsageError(
@@ -189,15 +183,13 @@ def _nothing(client: Client, window_s: Window, identifier: str | None) -> UsageE
     return UsageError(f"{server.url} has no series with {what}", f"On this server, {'; '.join(texts)}.")
 
 
-def _listed(client: Client, labels: Sequence[str], window_s: Window) -> list[str]:
+def _values(client: Client, labels: Sequence[str], window_s: Window) -> list[str]:
     """List the values of labels, one text for each label that has any."""
     texts: list[str] = []
     for label in dict.fromkeys(labels):
         values = label_values(client, label, selectors.everything(), window_s)
         if values:
-            first = ", ".join(shown(v, 63) for v in values[:_MOST_LISTED])
-            more = len(values) - _MOST_LISTED
-            texts.append(f"{label} has {first}" + (f" and {more:,} more" if more > 0 else ""))
+            texts.append(f"{label} has {listed([shown(v, 63) for v in values])}")
     return texts
 
 

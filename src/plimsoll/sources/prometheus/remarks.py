@@ -8,7 +8,7 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.prometheus.exporters import Exporter
-from plimsoll.sources.values.shown import counted
+from plimsoll.sources.values.shown import counted, listed
 
 PERCONA_LAG_S = 600
 """Age of the CloudWatch samples that rds_exporter requests (basic/scraper.go, Delay)."""
@@ -106,9 +106,8 @@ def note_of(used: Sequence[Used]) -> str:
             found.append(f"Disks used: {', '.join(one.devices)}, of {counted(one.disk_count, 'disk')}.")
         if one.passed_over:
             others = " and ".join(p.value for p in one.preferred)
-            few, more = one.passed_over[:3], len(one.passed_over) - 3
-            listed = _metrics(few) + (f" and {more} more" if more > 0 else "")
-            found.append(f"{name} also has {listed}, but {others} is used for them.")
+            names = listed([METRICS[m].cloudwatch or m.value for m in one.passed_over], 3)
+            found.append(f"{name} also has {names}, but {others} is used for them.")
         if one.has_described:
             found.append(f"Class and storage are from {name}.")
     return " ".join(found)

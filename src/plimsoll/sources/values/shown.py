@@ -1,9 +1,17 @@
-"""Format text for messages: make text of files printable, and write counts with nouns."""
+"""Format text for messages: make text of files printable, write counts with nouns, and list names."""
+
+from collections.abc import Sequence
 
 
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: `1 sample`, `1,440 samples`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """List the first names and count the rest: `a, b and 3 more`; twelve are enough to see what kind they are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def shown(text: object, length: int = 60) -> str:

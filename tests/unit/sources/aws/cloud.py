@@ -76,10 +76,11 @@ class Cloud:
         """Requests that arrived, by operation."""
         return Counter(name for name, _ in self.sent)
 
-    def answer(self, request: Any, event_name: str) -> AWSResponse:
+    def answer(self, request: Any, service: str) -> AWSResponse:
         """What a request brings."""
-        service, name = event_name.split(".")[-2:]
         parameters = _parameters(request)
+        target = _text(request.headers.get("X-Amz-Target", ""))
+        name = target.rpartition(".")[2] or parameters["Action"]
         self.sent.append((name, parameters))
         self.headers.append({k: _text(v) for k, v in request.headers.items()})
         found = self.scripts[name](parameters)
@@ -113,12 +114,8 @@ class _Scripted(Account):
 
     def _new_client(self, service: str) -> Any:
         client = super()._new_client(service)
-        # After the meter's own, which is more specific: what is refused there never arrives here.
-        client.meta.events.register("before-send", self._answer)
+        client._endpoint.http_session = SimpleNamespace(send=lambda request: self.cloud.answer(request, service))
         return client
-
-    def _answer(self, request: Any, event_name: str, **_: Any) -> AWSResponse:
-        return self.cloud.answer(request, event_name)
 
 
 def account_of(cloud: Cloud, *, most: int = 1000, region: str = REGION) -> Account:

@@ -1,6 +1,7 @@
 """Nothing of this machine's own AWS configuration reaches these tests, and nobody waits in them."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,4 +14,5 @@ def alone(monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setattr("plimsoll.sources.aws.account.Account._sleep", lambda self, seconds: None)
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda _seconds: None))
+    monkeypatch.setattr("botocore.retries.bucket.TokenBucket.acquire", lambda *_args, **_options: True)

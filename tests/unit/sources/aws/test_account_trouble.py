@@ -1,58 +1,13 @@
 import threading
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
-from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable
+from plimsoll.errors import AccessDenied, Unreachable
+from plimsoll.sources.aws.account import ATTEMPTS_MAX
+from plimsoll.sources.aws.meter import Deadline
 from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_LOG_EVENTS
-from plimsoll.sources.aws.pace import THROTTLED_IN_A_ROW_MAX, Deadline
-from unit.sources.aws.cloud import Cloud, Reply, account_of, error, in_threads, in_turn
-
-
-def test_what_is_throttled_at_first_is_asked_six_times_in_all():
-    """Then nobody asks for it any more, in whatever thread; other operations are asked as before."""
-    cloud = Cloud(GetLogEvents=lambda _: error("Throttling"))
-    account = account_of(cloud)
-    found = []
-
-    def work():
-        try:
-            account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="s")
-        except Throttled as throttled:
-            found.append(throttled.message)
-
-    in_threads(work)
-
-    assert ["AWS throttled logs:GetLogEvents, and the retries did not help"] * 8 == found
-    assert THROTTLED_IN_A_ROW_MAX == cloud.counts["GetLogEvents"]
-    account.call(DESCRIBE_INSTANCES)
-
-
-@pytest.mark.parametrize(("reply", "sent"), [(error("InternalFailure", status=500), 4), (Reply(b"<cut"), 2)])
-def test_an_error_is_repeated_so_often_and_no_more(reply, sent):
-    """An error on AWS's side may pass in a second; an answer that is garbled twice stays so."""
-    cloud = Cloud(DescribeDBInstances=lambda _: reply)
-    with pytest.raises(SourceError):
-        account_of(cloud).call(DESCRIBE_INSTANCES)
-
-    assert sent == len(cloud.sent)
-
-
-def test_a_refusal_for_everything_is_met_once():
-    """Eight threads ask for the events of eight instances; the policy refuses the action."""
-    cloud = Cloud(DescribeEvents=lambda _: error("AccessDenied", status=403))
-    account = account_of(cloud)
-    found = []
-
-    def work():
-        try:
-            account.call(DESCRIBE_EVENTS)
-        except AccessDenied as denied:
-            found.append(denied.hint)
-
-    in_threads(work)
-
-    assert 8 == len(found)
-    assert 1 == cloud.counts["DescribeEvents"]
+from unit.sources.aws.cloud import Cloud, account_of, error, in_turn
 
 
 def test_a_refusal_of_one_instance_is_not_taken_for_all():
@@ -65,6 +20,18 @@ def test_a_refusal_of_one_instance_is_not_taken_for_all():
         account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="a")
 
     assert [] == account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="b")["events"]
+
+
+def test_what_was_never_answered_in_time_is_not_asked_for_again():
+    """The next request of the action would wait as long; expired credentials are as final."""
+    late = ReadTimeoutError(endpoint_url="https://logs.example/")
+    cloud = Cloud(GetLogEvents=lambda _: late)
+    account = account_of(cloud)
+    for _ in range(2):
+        with pytest.raises(Unreachable, match=r"logs\.example did not answer logs:GetLogEvents in time"):
+            account.call(GET_LOG_EVENTS, logGroupName="g", logStreamName="s")
+
+    assert ATTEMPTS_MAX == len(cloud.sent)
 
 
 def test_an_answer_that_never_ends_is_left_alone(monkeypatch):
@@ -84,9 +51,10 @@ def test_a_reading_as_a_whole_has_a_time_limit():
     now = [0.0]
     account = account_of(Cloud())
     account.deadline = Deadline(clock=lambda: now[0])
+    now[0] = 1000.0  # it begins with the first request
     account.call(DESCRIBE_INSTANCES)
-    now[0] = 64.0
+    now[0] = 1064.0
     account.call(DESCRIBE_INSTANCES)
-    now[0] = 71.0
+    now[0] = 1070.0
     with pytest.raises(Unreachable, match=r"took longer than 70 s, so rds:DescribeEvents was not"):
         account.call(DESCRIBE_EVENTS)

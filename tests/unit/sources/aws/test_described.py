@@ -213,7 +213,7 @@ class Elsewhere:
             raise AccessDenied("AWS does not know these credentials here", "Enable it.")
         return {"DBInstances": [instance(f"i{n}") for n in range(count)]}
 
-    def pages(self, operation, sent, received, **parameters):
+    def pages(self, operation, **parameters):
         """All pages."""
         yield self.call(operation)
 

@@ -3,7 +3,16 @@ from botocore import exceptions as botocore_exceptions
 from botocore.exceptions import ClientError
 
 from plimsoll.errors import AccessDenied, SourceError, Throttled, Unreachable, UsageError
-from plimsoll.sources.aws.failures import BY_CODE, BY_EXCEPTION, TooLarge, error_code, explained, is_worth_halving
+from plimsoll.sources.aws.failures import (
+    BY_CLASS,
+    BY_CODE,
+    FAILURES,
+    TooLarge,
+    error_code,
+    explained,
+    failure_of,
+    is_worth_halving,
+)
 from plimsoll.sources.aws.operations import DESCRIBE_INSTANCES, GET_METRIC_DATA, GET_RESOURCE_METRICS
 from plimsoll.sources.files import bounded_session as bounded
 from unit.sources.aws.cloud import SECRET, Cloud, account_of
@@ -16,79 +25,14 @@ def answered(code, message="no", status=400):
     return ClientError(response, "GetMetricData")
 
 
-def error_of(error, *, region="eu-central-1", operation=GET_METRIC_DATA):
-    return explained(error, operation, region, REGIONS)
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "message"),
-    [
-        ("AccessDenied", AccessDenied, "access denied to cloudwatch:GetMetricData"),
-        ("AccessDeniedException", AccessDenied, "access denied to cloudwatch:GetMetricData"),
-        ("UnauthorizedOperation", AccessDenied, "access denied to cloudwatch:GetMetricData"),
-        ("NotAuthorizedException", AccessDenied, "access denied to cloudwatch:GetMetricData"),
-        ("ExpiredToken", AccessDenied, "the AWS credentials have expired"),
-        ("ExpiredTokenException", AccessDenied, "the AWS credentials have expired"),
-        ("InvalidClientTokenId", AccessDenied, "AWS does not know these credentials in eu-central-1"),
-        ("UnrecognizedClientException", AccessDenied, "AWS does not know these credentials in eu-central-1"),
-        ("AuthFailure", AccessDenied, "AWS does not know these credentials in eu-central-1"),
-        ("SignatureDoesNotMatch", AccessDenied, "AWS refused the signature of cloudwatch:GetMetricData"),
-        ("RequestExpired", AccessDenied, "AWS refused cloudwatch:GetMetricData: this machine's clock is off"),
-        ("OptInRequired", AccessDenied, "this account has not enabled eu-central-1 for cloudwatch:GetMetricData"),
-        ("Throttling", Throttled, "AWS throttled cloudwatch:GetMetricData, and the retries did not help"),
-        ("RequestLimitExceeded", Throttled, "AWS throttled cloudwatch:GetMetricData, and the retries did not help"),
-        ("InternalServiceError", SourceError, "AWS failed to answer cloudwatch:GetMetricData (an error on its side)"),
-        ("InvalidParameterValue", TooLarge, "AWS refused cloudwatch:GetMetricData (InvalidParameterValue)"),
-    ],
-)
-def test_an_error_answer_is_one_sentence(code, kind, message):
-    """By its code; the message of AWS is not repeated."""
-    error = error_of(answered(code, f"secret {SECRET}"))
-
-    assert (kind, message) == (type(error), error.message)
-
-
-def test_a_permission_that_is_missing_is_named():
-    """The hint can be pasted to whoever grants permissions."""
-    assert "cloudwatch:GetMetricData" in error_of(answered("AccessDenied")).hint
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Signature expired: 20261120T100000Z is now earlier than 20261120T114500Z",
-        "Signature not yet current: 20261120T140000Z is still later than 20261120T121500Z",
-    ],
-)
-def test_a_wrong_clock_is_told_from_a_wrong_key(message):
-    """Both come as the same code; only the message tells them apart."""
-    error = error_of(answered("SignatureDoesNotMatch", message, 403))
-
-    assert error.message.endswith("this machine's clock is off")
-    assert "clock" in error.hint
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "words"),
-    [
-        (500, SourceError, "an error on its side"),
-        (503, SourceError, "an error on its side"),
-        (403, AccessDenied, "access denied"),
-        (401, AccessDenied, "does not know these credentials"),
-        (429, Throttled, "throttled"),
-        (400, SourceError, "(Odd)"),
-    ],
-)
-def test_a_code_we_do_not_know_is_told_by_the_status(status, kind, words):
-    """A proxy's page or a new code still says something."""
-    error = error_of(answered("Odd", status=status))
-
-    assert type(error) is kind
-    assert words in error.message
+def error_of(error, *, region="eu-central-1", operation=GET_METRIC_DATA, status=None):
+    return explained(error, operation, region, REGIONS, status)
 
 
 def made(name):
     """An exception of botocore with whatever its message needs."""
+    if name == "TimeoutError":
+        return TimeoutError()
     kind = getattr(botocore_exceptions, name, None) or getattr(bounded, name)
     fields = dict.fromkeys(("provider", "error_msg", "endpoint_url", "proxy_url", "error", "request", "path"), "x")
     fields |= dict.fromkeys(("cred_var", "msg", "region_name", "source_profile", "name"), "x")
@@ -96,45 +40,90 @@ def made(name):
     return kind(**fields)
 
 
-@pytest.mark.parametrize("name", sorted(BY_EXCEPTION))
-def test_every_exception_of_the_table_exists_and_is_one_sentence(name):
-    """A name that botocore drops would silently fall to a vaguer sentence."""
-    error = error_of(made(name))
+def test_every_row_of_the_table_is_met_and_fills_its_sentences():
+    """A code or class is in one row only; one that botocore drops would silently fall to a vaguer sentence."""
+    met = [made(name) for name in BY_CLASS] + [answered(code, f"secret {SECRET}") for code in BY_CODE]
+    met += [answered("Odd", SECRET, status) for status in (302, 500, 400)]
+    pairs = [(error, None) for error in met] + [(ValueError(), 500)]
 
-    assert error.hint.endswith(".")
-    assert not error.message.endswith(".")
-    assert "{" not in error.message + error.hint
-
-
-@pytest.mark.parametrize("code", sorted(BY_CODE))
-def test_every_code_of_the_table_fills_its_sentence(code):
-    """No field of a sentence is left empty."""
-    error = error_of(answered(code))
-
-    assert "{" not in error.message + error.hint
-    assert error.hint.endswith(".")
+    assert len(BY_CODE) + len(BY_CLASS) == sum(len(f"{f.codes} {f.classes}".split()) for f in FAILURES)
+    assert list(BY_CLASS.values()) == [failure_of(made(name)) for name in BY_CLASS]
+    assert set(FAILURES) == {failure_of(error, status) for error, status in pairs}
+    for error, status in pairs:
+        found = error_of(error, status=status)
+        assert "{" not in found.message + found.hint
+        assert SECRET not in found.message + found.hint
+        assert not found.message.endswith(".")
+        assert found.hint.endswith(".")
 
 
-def test_a_region_that_does_not_exist_is_told_from_a_network_that_is_down():
-    """Both look alike to the network: a host that cannot be reached."""
-    gone = made("EndpointConnectionError")
+@pytest.mark.parametrize(
+    ("code", "message", "status", "kind", "words"),
+    [
+        pytest.param(
+            *("AccessDenied", "no", 403, AccessDenied),
+            ("access denied to cloudwatch:GetMetricData", "Allow cloudwatch:GetMetricData"),
+            id="the hint can be pasted to whoever grants permissions",
+        ),
+        pytest.param(
+            *("AuthFailure", "no", 401, AccessDenied, ("does not know these credentials in eu-central-1",)), id="a key"
+        ),
+        pytest.param(
+            *("SignatureDoesNotMatch", "no", 403, AccessDenied, ("refused the signature of", "secret access key")),
+            id="a wrong key",
+        ),
+        pytest.param(
+            *("SignatureDoesNotMatch", "Signature expired: 20261120T100000Z is now earlier than 20261120T114500Z"),
+            *(403, AccessDenied, ("this machine's clock is off", "clock")),
+            id="a clock that is late has the code of a wrong key; only the message tells them apart",
+        ),
+        pytest.param(
+            *("SignatureDoesNotMatch", "Signature not yet current: 20261120T140000Z is still later"),
+            *(403, AccessDenied, ("this machine's clock is off", "clock")),
+            id="a clock that is early",
+        ),
+        pytest.param(
+            *("InvalidParameterValue", "no", 400, TooLarge), ("(InvalidParameterValue)", "fewer"), id="too large"
+        ),
+        # A proxy's page or a new code still says something, by its status.
+        *(
+            pytest.param("Odd", "no", status, kind, (words,), id=f"odd {status}")
+            for status, kind, words in (
+                (500, SourceError, "an error on its side"),
+                (503, SourceError, "an error on its side"),
+                (403, AccessDenied, "access denied"),
+                (401, AccessDenied, "does not know these credentials"),
+                (413, TooLarge, "(Odd)"),
+                (429, Throttled, "throttled"),
+                (301, SourceError, "redirected to another address (301)"),
+                (400, SourceError, "(Odd)"),
+            )
+        ),
+    ],
+)
+def test_an_error_answer_is_one_sentence(code, message, status, kind, words):
+    """By its code, or else its status."""
+    error = error_of(answered(code, message, status))
 
-    assert type(error_of(gone, region="eu-central-1")) is Unreachable
-    error = error_of(gone, region="eu-nowhere-1")
-    assert type(error) is UsageError
-    assert error.message.startswith("unable to reach AWS in 'eu-nowhere-1'")
-    assert "--region" in error.hint
+    assert kind is type(error)
+    assert all(word in f"{error.message} {error.hint}" for word in words)
 
 
-def test_the_regions_that_boto3_knows_are_asked_for():
-    """In every partition, and without any request."""
+@pytest.mark.parametrize(
+    ("region", "kind"),
+    [(name, Unreachable) for name in ("eu-central-1", "cn-north-1", "us-gov-west-1")] + [("eu-nowhere-1", UsageError)],
+)
+def test_a_region_that_does_not_exist_is_told_from_a_network_that_is_down(region, kind):
+    """Both look alike to the network; boto3 knows the regions of every partition without any request."""
     gone = botocore_exceptions.EndpointConnectionError(endpoint_url="https://x.example/")
-    cloud = Cloud(DescribeDBInstances=lambda _: gone)
-    with pytest.raises(UsageError, match="'eu-nowhere-1', which is not a known region"):
-        account_of(cloud, region="eu-nowhere-1").call(DESCRIBE_INSTANCES)
-    for region in ("eu-central-1", "cn-north-1", "us-gov-west-1"):
-        with pytest.raises(Unreachable, match=r"unable to reach x\.example"):
-            account_of(cloud, region=region).call(DESCRIBE_INSTANCES)
+    with pytest.raises(kind) as caught:
+        account_of(Cloud(DescribeDBInstances=lambda _: gone), region=region).call(DESCRIBE_INSTANCES)
+
+    expected = "unable to reach x.example"
+    if kind is UsageError:
+        expected = f"unable to reach AWS in '{region}', which is not a known region"
+        assert "--region" in caught.value.hint
+    assert expected == caught.value.message
 
 
 def test_a_region_that_has_answered_exists():
@@ -148,19 +137,21 @@ def test_a_region_that_has_answered_exists():
         account.call(GET_RESOURCE_METRICS, MetricQueries=[{"Metric": "db.load.avg"}], **asked)
 
 
-def test_a_request_that_botocore_itself_refuses_is_no_answer():
+@pytest.mark.parametrize(
+    ("region", "parameters", "kind", "message"),
+    [
+        ("eu-central-1", {"DBInstanceIdentifier": 7}, SourceError, "rds:DescribeDBInstances could not be sent"),
+        ("eu central", {}, UsageError, "'eu central' is not the name of a region"),
+    ],
+)
+def test_what_botocore_itself_refuses_is_no_answer(region, parameters, kind, message):
     """Nothing was sent, so nothing came back garbled."""
     cloud = Cloud()
-    with pytest.raises(SourceError, match="rds:DescribeDBInstances could not be sent"):
-        account_of(cloud).call(DESCRIBE_INSTANCES, DBInstanceIdentifier=7)
+    with pytest.raises(kind) as caught:
+        account_of(cloud, region=region).call(DESCRIBE_INSTANCES, **parameters)
 
-    assert cloud.sent == []
-
-
-def test_a_region_that_is_no_name_is_refused():
-    """Before anything is looked up."""
-    with pytest.raises(UsageError, match="'eu central' is not the name of a region"):
-        account_of(Cloud(), region="eu central").call(DESCRIBE_INSTANCES)
+    assert message == caught.value.message
+    assert [] == cloud.sent
 
 
 @pytest.mark.parametrize(
@@ -190,14 +181,8 @@ def test_what_is_no_answer_has_no_code():
 
 @pytest.mark.parametrize(
     ("code", "is_worth_it"),
-    [
-        ("AccessDenied", False),
-        ("Throttling", False),
-        ("InternalFailure", False),
-        ("Odd", False),
-        ("RequestEntityTooLarge", True),
-        ("ValidationError", True),
-    ],
+    [(code, False) for code in ("AccessDenied", "Throttling", "InternalFailure", "Odd")]
+    + [(code, True) for code in ("RequestEntityTooLarge", "ValidationError")],
 )
 def test_asking_for_less_helps_where_it_was_too_much(code, is_worth_it):
     """Where access is denied or AWS throttles, smaller requests only are more requests."""

@@ -2,11 +2,10 @@ import itertools
 
 import pytest
 
-from plimsoll.errors import AccessDenied, UsageError
+from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.sources.aws.metric_data import DAY_S
-from plimsoll.sources.aws.read import planned_calls
 from unit.sources.aws.cloud import NOW_S, Cloud, described, error, flat_metrics, instance, instance_name, result
 from unit.sources.aws.readings import FLEET, by_seconds, fleet, one, read, read_fleet
 
@@ -53,9 +52,9 @@ THIRTY = [f"i{n:03d}" for n in range(30)]
 @pytest.mark.parametrize(
     ("days", "reply", "reason", "sent"),
     [
-        # Whatever the window: six attempts with ever longer gaps, then no more.
-        (1, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
-        (3, error("Throttling"), "AWS throttled {}, and the retries did not help", 6),
+        # Whatever the window: four attempts with ever longer gaps, then no more.
+        (1, error("Throttling"), "AWS throttled {}, and the retries did not help", 4),
+        (3, error("Throttling"), "AWS throttled {}, and the retries did not help", 4),
         # Each names the permission; nothing is asked twice for it.
         (1, error("AccessDenied", status=403), "access denied to {}", 1),
     ],
@@ -87,13 +86,6 @@ def test_other_services_instances_are_unread():
 
     assert [type(f).__name__ for f in found] == ["Snapshot", "UnreadInstance", "Snapshot"]
     assert "neptune" in found[1].reason
-
-
-def test_a_fleet_that_cannot_be_listed_is_an_error():
-    """Nothing is known of anyone."""
-    cloud = Cloud(DescribeDBInstances=lambda _: error("AccessDenied", status=403))
-    with pytest.raises(AccessDenied, match="rds:DescribeDBInstances"):
-        list(read_fleet(cloud))
 
 
 def test_a_network_that_goes_away_leaves_every_instance_unread_soon():
@@ -148,12 +140,12 @@ def test_a_reading_beyond_the_bound_is_refused_with_its_number(call, sentence, s
 def test_retries_that_reach_the_bound_leave_what_was_read():
     """The events were throttled until nothing was left to ask with; the metrics are there."""
     cloud = fleet(DescribeEvents=lambda _: error("Throttling"))
-    found = list(read_fleet(cloud, most=8))
+    found = list(read_fleet(cloud, most=6))
 
-    assert 8 == len(cloud.sent)
+    assert 6 == len(cloud.sent)
     assert ["Snapshot"] * 3 == [type(f).__name__ for f in found]
     reasons = {g.reason.partition(",")[0] for f in found for g in f.gaps if "RDS ev" in g.metric}
-    assert {"stopped after 8 requests to AWS"} == reasons
+    assert {"stopped after 6 requests to AWS"} == reasons
 
 
 def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
@@ -193,32 +185,28 @@ def test_requests_are_as_many_as_planned(count, days, age_days, watched):
     }
     cloud = Cloud(DescribeDBInstances=described(*(instance(n, **more) for n in names)), GetMetricData=thin)
     window_s = (NOW_S - (age_days + days) * DAY_S, NOW_S - age_days * DAY_S)
-    planned = planned_calls(
-        count,
-        window_s,
-        now_s=NOW_S,
-        listed_count=count,
-        type_count=1,
-        monitoring_intervals_s=[60] * count if watched else (),
-        insights_count=count if watched else 0,
-    )
     # Enhanced Monitoring answers with empty pages here, which it would not be asked for twice.
     cloud.scripts["GetLogEvents"] = by_seconds()
     found = list(read_fleet(cloud, window_s=window_s))
+    sent = len(cloud.sent)
 
     assert count == len(found)
-    assert planned == len(cloud.sent)
+    with pytest.raises(UsageError, match=f"needs {sent} requests"):
+        list(read_fleet(cloud, window_s=window_s, most=sent - 1))
 
 
 def test_seconds_take_no_more_requests_than_planned():
     """Their pages depend on the length of the documents; the plan is the most."""
     cloud = one(GetLogEvents=by_seconds())
     cloud.scripts["DescribeDBInstances"] = described(instance(MonitoringInterval=1))
-    window_s = (NOW_S - 7200, NOW_S)
-    read(cloud, window_s=window_s, fine_s=600)
-    more = {"monitoring_intervals_s": [1], "fine_s": 600}
+    more = {"window_s": (NOW_S - 7200, NOW_S), "fine_s": 600}
+    read(cloud, **more)
+    sent = len(cloud.sent)
 
-    assert len(cloud.sent) <= planned_calls(1, window_s, now_s=NOW_S, type_count=1, **more)
+    # What it is, its type, its metrics, its events, its newest document, and 15 MB and an end of the stretch.
+    assert sent <= 5 + 15 + 1
+    with pytest.raises(UsageError, match="needs 21 requests"):
+        read(cloud, **more, most=20)
 
 
 def test_only_the_chosen_are_read_and_only_what_is_asked_for():

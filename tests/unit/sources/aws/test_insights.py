@@ -85,20 +85,6 @@ def test_times_are_asked_for_as_the_start_of_their_period(engine, counters):
     ]
 
 
-def test_pages_are_joined():
-    """The types may come on a second page."""
-
-    def script(parameters):
-        if "NextToken" in parameters:
-            return {"MetricList": ITEMS[2:]}
-        return {"MetricList": ITEMS[:2], "NextToken": "t"}
-
-    cloud, reading = read(script)
-
-    assert len(cloud.sent) == 2
-    assert values(reading)[Metric.IO_WAITING_SESSION_COUNT] == [2.5, 5, 0]
-
-
 @pytest.mark.parametrize("items", [[], [item(LOAD, [None, None, None])], [item(LOAD, [1.0, 1.0, 1.0], "CPU")]])
 def test_without_a_total_there_is_no_load(items):
     """An instance that slept has no value at all."""

@@ -97,6 +97,7 @@ def test_values_are_read_as_they_are_written():
     np.testing.assert_array_equal(values, found[0].value)
 
 
+DEEP = b"[" * 500_000
 MATRIX = b'{"resultType":"matrix","result":[{"metric":{},"values":[%s]}]}'
 
 
@@ -110,6 +111,9 @@ MATRIX = b'{"resultType":"matrix","result":[{"metric":{},"values":[%s]}]}'
         (MATRIX % b'["1",1]', SourceError, "another form"),
         (b"[]", SourceError, "another form"),
         (b"7", SourceError, "another form"),
+        pytest.param(
+            b'{"resultType":"matrix","result":' + DEEP + b"]" * len(DEEP) + b"}", SourceError, "not JSON", id="deep"
+        ),
     ],
 )
 def test_another_form_than_prometheus_answers_in_is_an_error(data, kind, words):

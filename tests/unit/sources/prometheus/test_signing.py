@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from plimsoll.errors import AccessDenied
-from plimsoll.sources.prometheus import signing
-from plimsoll.sources.prometheus.signing import signed
+from plimsoll.sources.prometheus import client
+from plimsoll.sources.prometheus.client import signed
 
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 URL = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1/api/v1/query"
@@ -18,7 +18,7 @@ URL = "https://aps-workspaces.eu-west-1.amazonaws.com/workspaces/ws-1/api/v1/que
 @pytest.fixture
 def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path):
     """The documentation's example key in variables, and no file of this machine."""
-    signing._session.cache_clear()
+    client._session.cache_clear()
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_DEFAULT_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
@@ -27,7 +27,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     yield monkeypatch
-    signing._session.cache_clear()
+    client._session.cache_clear()
 
 
 def expected(method: str, url: str, body: bytes, headers: dict[str, str]) -> str:

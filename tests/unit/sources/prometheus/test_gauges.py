@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.sources.prometheus.grid import Gridded, gridded, joined, without_repetitions
+from plimsoll.sources.prometheus.gauges import Gridded, gridded, joined, without_repetitions
 
 START_S = 1_615_161_600
 START_MS = 1000 * START_S
