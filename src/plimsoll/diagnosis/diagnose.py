@@ -13,6 +13,7 @@ from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.loading import loading_findings
+from plimsoll.diagnosis.maxima import maxima_of
 from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
     missing_of,
@@ -31,7 +32,7 @@ from plimsoll.diagnosis.waiting.waiting import waiting_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.limits.aurora import other_meaning
-from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.ceiling import Ceiling, Dimension, Family
 from plimsoll.model.contained import collecting, gaps_of, guarded
 from plimsoll.model.diagnosis import (
     VERDICT,
@@ -95,6 +96,9 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
         lambda: with_contexts(found, loadings, epochs, snapshot.annotations),
         found,
     )
+    intervals = tuple(
+        sorted((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)), key=lambda i: (i.start_s, i.end_s))
+    )
     time_at = guarded(
         "limits with the same number",
         lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog),
@@ -105,7 +109,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     measured_s = _measured_s(frame)
     buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
     missing = _gaps(snapshot, recent, judged, frame, ceilings, unknown_class, catalog)
-    if not time_at:
+    if not any(at.dimension is not Dimension.AMOUNT for at in time_at):
         missing = _with_open_gaps(frame, judged, ceilings, missing)
     causes = _waiting_causes(waiting, frame, snapshot, ceilings)
     return Diagnosis(
@@ -325,7 +329,8 @@ def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
         )
         for g in groups.values()
     ]
-    return tuple(sorted(found, key=lambda t: (-t.seconds, t.level)))
+    # A database without space stands; every other limit only slows it down.
+    return tuple(sorted(found, key=lambda t: (t.family is not Family.STORAGE_SPACE, -t.seconds, t.level)))
 
 
 def _verdict(

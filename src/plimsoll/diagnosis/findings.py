@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
+from plimsoll.diagnosis.maxima import maximum_finding
 from plimsoll.diagnosis.recognition.lookup import lookup_moves, lookup_text, own_number
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling, format_rate
 from plimsoll.limits.layout import is_aurora
@@ -44,9 +45,10 @@ def findings_of(
         is_open: whether the verdict is unknown, so that *no limit was reached* is not a finding.
     """
     near = [r for r in resources if r.verdict == Verdict.NEAR]
+    at_rate = any(at.dimension is not Dimension.AMOUNT for at in time_at)
     parts: tuple[tuple[str, Callable[[], list[Finding]]], ...] = (
         *(("a limit", lambda t=t: [_bound(instance, t, intervals, ceilings, measured_s, step_s)]) for t in time_at),
-        ("no limit", lambda: [] if time_at or is_open else _nothing_bound(resources, measured_s)),
+        ("no limit", lambda: [] if at_rate or is_open else _nothing_bound(resources, measured_s)),
         *((r.name, lambda r=r: [_near(r)]) for r in near),
         ("what runs out", lambda: _running_out(forecasts)),
         ("CPU credits", lambda: _cpu_credit_cost(series)),
@@ -80,6 +82,8 @@ def _bound(
         mine = [i for i in mine if round(i.level) == round(at.level)]
     first = min(i.start_s for i in mine)
     who = instance.db_class or _name(instance)
+    if at.dimension is Dimension.AMOUNT:
+        return maximum_finding(at, mine, who, measured_s)
     spell = f"for {format_duration(at.seconds)} of the {format_duration(measured_s)} measured"
     rate = format_rate(at.level, at.dimension)
     context = _context_of(mine)

@@ -168,7 +168,7 @@ def test_a_class_that_only_ec2_knows_is_diagnosed():
     assert "instance class" not in {missing.name for missing in found.missing}
 
 
-def test_serverless_at_its_largest_capacity_is_near():
+def test_serverless_at_its_largest_capacity_is_bound_by_it():
     """Nothing of Serverless binds by a rate: its capacity, its memory and its connections are judged."""
     rng = np.random.default_rng(7)
     instance = Instance(db_class="db.serverless", engine="aurora-mysql", capacity_acu_max=8.0)

@@ -7,11 +7,14 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
 
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import SHORT_WINDOW, CeilingTime, Diagnosis, Interval, Resource, Verdict
+from plimsoll.model.family import CREDITS
 from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.waiting import longest_of, waiting_s_of
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration, format_ratio, number
+
+WITHOUT_CREDITS = frozenset((*CREDITS.values(), Family.CPU_CREDITS))
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -33,6 +36,9 @@ def headline(diagnosis: Diagnosis) -> str:
     if diagnosis.waiting:
         return _waited(about, window, diagnosis)
     gap = _gap(diagnosis)
+    near = _names(diagnosis, Verdict.NEAR)
+    if near:
+        return f"{about} came near its {near} in {window}; we cannot say whether it was up against a limit{gap}."
     return f"We cannot say whether {about} was up against a limit in {window}{gap}."
 
 
@@ -73,6 +79,10 @@ def _bound(about: str, binding: CeilingTime, window: str, diagnosis: Diagnosis) 
         rate = words.level(binding.level, binding.dimension)
         tail = f" ({words.plain(shown.context)})" if shown and shown.context else ""
         return f"{about} {verb} up against {what} limit of unknown origin: {rate} {time}{tail}."
+    if binding.family in WITHOUT_CREDITS:
+        has = "has" if verb == "is" else "had"
+        name, value = words.FAMILY_NAMES[binding.family], words.ceiling_value(ceiling)
+        return f"{about} {has} no {name} left {time}; its baseline of {value} applies."
     return f"{about} {verb} up against its {_limit(binding)} {time}."
 
 
