@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
+from plimsoll.diagnosis.contradictions import above_of, contradictions_of, without_judgement
 from plimsoll.diagnosis.epochs import Epoch, Loading, epochs_of, loadings_of, missing_before_changes, with_contexts
 from plimsoll.diagnosis.findings import NOTHING_BOUND, findings_of
 from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
@@ -105,10 +106,18 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
         _time_at(intervals),
     )
     frame_now = judged.frame
-    resources = resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief)
+    above = guarded(
+        "use above a limit",
+        lambda: above_of(recent, frame_now, ceilings, intervals),
+        dict[Family, str](),
+        hides=VERDICT,
+    )
+    resources = without_judgement(resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief), above)
     measured_s = _measured_s(frame)
     buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
     missing = _gaps(snapshot, recent, judged, frame, ceilings, unknown_class, catalog)
+    contrary = guarded("what contradicts itself", lambda: contradictions_of(recent, frame_now, above), ())
+    missing = contrary + missing
     if not any(at.dimension is not Dimension.AMOUNT for at in time_at):
         missing = _with_open_gaps(frame, judged, ceilings, missing)
     causes = _waiting_causes(waiting, frame, snapshot, ceilings)

@@ -269,7 +269,8 @@ def use_of(family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tu
         # Serverless memory is documented as "about" 2 GiB a unit, so more than all of it may be free.
         used = np.maximum(size - used, 0.0)
     elif family in (Family.STORAGE_SPACE, Family.LOCAL_STORAGE):
-        used = size - used
+        # More free space than the storage has is no use: the size is another one (contradictions.py).
+        used = np.where(used > size, np.nan, size - used)
     return Use(time_s=series.time_s, width_s=_widths(series, frame), value=used, gap=gap)
 
 
@@ -316,7 +317,7 @@ def _resource(
         return Resource(
             family=family, name=FAMILIES[family].name, verdict=Verdict.UNKNOWN, unit=unit,
             ceiling=ceiling, peak=None, p99=None, mean=None, minutes_above_80=None, headroom=None,
-            note=_why_unknown(family, values, gap),
+            note=_why_unknown(family, values, gap, ceiling),
         )  # fmt: skip
     used, width = (values, width_s) if known.all() else (values[known], width_s[known])
     peak = float(used.max())
@@ -351,11 +352,13 @@ def _bound_note(family: Family, bound: list[CeilingTime]) -> str:
     return "; ".join([*notes, f"without credits for {format_duration(spent_s)}"] if spent_s else notes)
 
 
-def _why_unknown(family: Family, values: FloatArray | None, gap: str) -> str:
+def _why_unknown(family: Family, values: FloatArray | None, gap: str, ceiling: Ceiling | None) -> str:
     """Return why a resource could not be judged: the metric or the total size is missing."""
     # Free memory and space are measured without their size; then only the size is missing.
     if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
-        return f"{gap} was measured, but the total size is unknown"
+        return (
+            f"{gap} was measured, but the total size is unknown" if ceiling is None else f"{gap} is more than the size"
+        )
     return f"not measured: {gap} is missing"
 
 

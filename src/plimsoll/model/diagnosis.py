@@ -17,6 +17,9 @@ VERDICT = "verdict"
 SHORT_WINDOW = "window too short"
 """Name of the gap where too few samples were read."""
 
+FITTING = "a description that fits the metrics"
+"""Name of the gap where more was served than class and storage can serve."""
+
 
 class Verdict(StrEnum):
     """The verdict on a resource, or on the whole window."""

@@ -184,7 +184,7 @@ def test_serverless_at_its_largest_capacity_is_bound_by_it():
     found = diagnose(builders.snapshot(calm, measured, instance=instance), catalog())
     verdicts = {resource.family: resource.verdict for resource in found.resources}
 
-    assert Verdict.NEAR == found.verdict
-    assert Verdict.NEAR == verdicts[Family.CAPACITY]
+    assert Verdict.BINDS == found.verdict
+    assert Verdict.BINDS == verdicts[Family.CAPACITY]
     assert Verdict.SLACK == verdicts[Family.CONNECTIONS]
     assert "instance class" not in {missing.name for missing in found.missing}

@@ -6,7 +6,7 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
 """
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.diagnosis import SHORT_WINDOW, CeilingTime, Diagnosis, Interval, Resource, Verdict
+from plimsoll.model.diagnosis import FITTING, SHORT_WINDOW, CeilingTime, Diagnosis, Interval, Resource, Verdict
 from plimsoll.model.family import CREDITS
 from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
@@ -35,6 +35,8 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
     if diagnosis.waiting:
         return _waited(about, window, diagnosis)
+    if any(gap.name == FITTING for gap in diagnosis.missing):
+        return f"{about} served more in {window} than its limits allow: class, storage or a unit is not what was given."
     gap = _gap(diagnosis)
     near = _names(diagnosis, Verdict.NEAR)
     if near:
