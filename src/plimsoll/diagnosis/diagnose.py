@@ -29,6 +29,7 @@ from plimsoll.diagnosis.recognition.intervals import Judged, judge, judge_fine
 from plimsoll.diagnosis.recognition.lookup import with_lookalikes
 from plimsoll.diagnosis.waiting.causes import causes_of
 from plimsoll.diagnosis.waiting.findings import waiting_findings
+from plimsoll.diagnosis.waiting.pulses import pulses_of
 from plimsoll.diagnosis.waiting.waiting import waiting_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
@@ -278,6 +279,13 @@ def _judged(
             (),
             hides=VERDICT,
         )
+        if judged.frame is not None and judged.congestion is not None:
+            bound += guarded(
+                "short times at a ceiling",
+                partial(pulses_of, judged.frame, judged.congestion, epoch.ceilings, bound),
+                (),
+                hides=VERDICT,
+            )
         found += bound
         if judged.frame is not None and judged.congestion is not None:
             waiting += guarded(
