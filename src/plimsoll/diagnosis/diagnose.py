@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
 from plimsoll.diagnosis.contradictions import above_of, contradictions_of, without_judgement
+from plimsoll.diagnosis.ended import with_ends
 from plimsoll.diagnosis.epochs import Epoch, Loading, epochs_of, loadings_of, missing_before_changes, with_contexts
 from plimsoll.diagnosis.findings import NOTHING_BOUND, findings_of
 from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
@@ -20,6 +21,7 @@ from plimsoll.diagnosis.missing import (
     missing_of,
     newer_class_of,
     not_covered,
+    not_measured_of,
     pressed_throughout,
     steady_throughout,
     too_short,
@@ -103,9 +105,10 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     )
     time_at = guarded(
         "limits with the same number",
-        lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog),
+        lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog, snapshot.series),
         _time_at(intervals),
     )
+    time_at = guarded("limits that are over", lambda: with_ends(time_at, intervals, frame), time_at)
     frame_now = judged.frame
     above = guarded(
         "use above a limit",
@@ -118,7 +121,8 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
     missing = _gaps(snapshot, recent, judged, frame, ceilings, unknown_class, catalog)
     contrary = guarded("what contradicts itself", lambda: contradictions_of(recent, frame_now, above), ())
-    missing = contrary + missing
+    # What leaves the verdict open comes before what costs a detail; the order is kept otherwise.
+    missing = tuple(sorted(contrary + missing, key=lambda gap: gap.hides != VERDICT))
     if not any(at.dimension is not Dimension.AMOUNT for at in time_at):
         missing = _with_open_gaps(frame, judged, ceilings, missing)
     causes = _waiting_causes(waiting, frame, snapshot, ceilings)
@@ -148,6 +152,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
             series=dict(recent.series),
             measured_s=measured_s,
             step_s=frame.step_s if frame else 0,
+            end_s=window_s[1],
             is_open=bool(waiting) or any(m.hides == VERDICT for m in missing),
         )
         + guarded("the finding about waiting", lambda: waiting_findings(waiting, causes), ())
@@ -193,7 +198,8 @@ def _gaps(
         lambda: (
             *missing_of(recent, judged.frame, judged.congestion, ceilings, unknown_class=unknown_class),
             *missing_before_changes(snapshot.annotations, _window(snapshot, frame)),
-            *not_covered(snapshot, _measured_s(frame)),
+            *not_measured_of(frame),
+            *not_covered(snapshot, _measured_s(frame), _window(snapshot, frame)),
             *_newer(snapshot.instance, catalog, unknown_class),
         ),
         (),

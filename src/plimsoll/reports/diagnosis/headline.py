@@ -6,7 +6,16 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
 """
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.diagnosis import FITTING, SHORT_WINDOW, CeilingTime, Diagnosis, Interval, Resource, Verdict
+from plimsoll.model.diagnosis import (
+    FITTING,
+    LATE_SHARE,
+    SHORT_WINDOW,
+    CeilingTime,
+    Diagnosis,
+    Interval,
+    Resource,
+    Verdict,
+)
 from plimsoll.model.family import CREDITS
 from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
@@ -20,7 +29,7 @@ WITHOUT_CREDITS = frozenset((*CREDITS.values(), Family.CPU_CREDITS))
 def headline(diagnosis: Diagnosis) -> str:
     """Return the verdict in one plain sentence with number, unit and time."""
     about = words.subject(diagnosis.instance)
-    window = format_duration(diagnosis.span_s)
+    window = _window(diagnosis)
     if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
         return _bound(about, diagnosis.binding, window, diagnosis)
     if diagnosis.verdict is Verdict.BINDS:
@@ -42,6 +51,14 @@ def headline(diagnosis: Diagnosis) -> str:
     if near:
         return f"{about} came near its {near} in {window}; we cannot say whether it was up against a limit{gap}."
     return f"We cannot say whether {about} was up against a limit in {window}{gap}."
+
+
+def _window(diagnosis: Diagnosis) -> str:
+    """Return `12 h`, or `the 8 h 40 min measured of 12 h`: what was not measured is not spoken about."""
+    span = format_duration(diagnosis.span_s)
+    measured = format_duration(diagnosis.measured_s)
+    is_whole = diagnosis.measured_s >= (1 - LATE_SHARE) * diagnosis.span_s or measured == span
+    return span if is_whole or diagnosis.measured_s <= 0 else f"the {measured} measured of {span}"
 
 
 def shown_interval(diagnosis: Diagnosis) -> Interval | None:
