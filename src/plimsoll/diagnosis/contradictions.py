@@ -116,8 +116,9 @@ def _of_rates(frame: Frame) -> Iterator[Missing]:
     with np.errstate(all="ignore"):
         in_flight = _sum(frame.read_ops_per_s * frame.read_latency_s, frame.write_ops_per_s * frame.write_latency_s)
         times = _usual((frame.queue_depth / in_flight)[(frame.queue_depth > QUEUE_MIN) & (in_flight > 0)])
-        is_both = (frame.bytes_per_s > 0) & (frame.ops_per_s > 0)
-        size_bytes = _usual((frame.bytes_per_s / frame.ops_per_s)[is_both])
+        # As they were reported: the frame counts large requests in units.
+        ops_per_s = frame.read_ops_per_s + frame.write_ops_per_s
+        size_bytes = _usual((frame.bytes_per_s / ops_per_s)[(frame.bytes_per_s > 0) & (ops_per_s > 0)])
     if times is not None and not 1 / LITTLE_TIMES < times < LITTLE_TIMES:
         yield Missing(
             name="latency and queue depth that agree",

@@ -44,6 +44,7 @@ FULL_MIN_S = 300.0
 # DBInstanceClassMemory, from which max_connections follows, is a tenth or so less than the memory of the class.
 _BELOW_FORMULA = 0.85
 _ROSE_FROM = 0.9
+_TOP_TIMES = 3.0
 # A pool or a server that accepts no more stays within this; use that only passes by does not stay for so long.
 _FLAT_RATIO = 0.01
 _FLAT_MIN_SAMPLES = 10
@@ -214,7 +215,12 @@ def _saturated(use: Use, share: FloatArray) -> BoolArray:
     # A count that never changes is a pool; one that rises and then stays has met something.
     if float(np.nanmin(use.value)) >= _ROSE_FROM * top:
         return np.zeros(share.size, dtype=np.bool_)
-    return _flat(use, (share >= _BELOW_FORMULA) & (use.value >= (1 - _FLAT_RATIO) * top), _FLAT_RATIO)
+    at_top = use.value >= (1 - _FLAT_RATIO) * top
+    # What only passes its highest value is as long just below it as at it.
+    below = (use.value >= (1 - 2 * _FLAT_RATIO) * top) & ~at_top
+    if at_top.sum() < _TOP_TIMES * below.sum():
+        return np.zeros(share.size, dtype=np.bool_)
+    return _flat(use, (share >= _BELOW_FORMULA) & at_top, _FLAT_RATIO)
 
 
 def _flat(use: Use, near: BoolArray, spread_max: float) -> BoolArray:
