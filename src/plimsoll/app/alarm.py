@@ -7,7 +7,7 @@ from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
 from plimsoll.errors import UsageError
 from plimsoll.model.alarm import AlarmHistory, AlarmSet
-from plimsoll.model.ceiling import Phase
+from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import Interval
 from plimsoll.model.instance import Instance
 
@@ -60,7 +60,7 @@ def alarms_of(
     histories: tuple[AlarmHistory, ...] = ()
     held: Interval | None = None
     if snapshot.window_s is not None:
-        intervals = diagnose_snapshot(snapshot).intervals
+        intervals = tuple(i for i in diagnose_snapshot(snapshot).intervals if i.dimension is not Dimension.AMOUNT)
         histories = tuple(history_of(alarm, snapshot.series, intervals) for alarm in alarms)
         lasting = [i for i in intervals if (i.former_phase or i.phase) is not Phase.BURST]
         held = min(lasting, key=lambda interval: interval.start_s, default=None)

@@ -9,6 +9,7 @@ from plimsoll.app.processors import with_processors
 from plimsoll.app.reference_ceiling import ReferenceCeiling, reference_ceiling
 from plimsoll.errors import ServerFull
 from plimsoll.model.cause import Inspection
+from plimsoll.model.ceiling import Dimension
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
@@ -88,7 +89,11 @@ def inspect_for_diagnosis(
         clock: converts the times of the diagnosis to real time; None if they are real.
         parts: the database ran one of so many equal parts of the load that was diagnosed.
     """
-    plateaus = tuple((_real(i.start_s, clock), _real(i.end_s, clock)) for i in diagnosis.intervals)
+    plateaus = tuple(
+        (_real(i.start_s, clock), _real(i.end_s, clock))
+        for i in diagnosis.intervals
+        if i.dimension is not Dimension.AMOUNT
+    )
     seen = with_processors(observation, diagnosis.instance)
     reference = reference_ceiling(diagnosis)
     if parts != 1 and reference.bytes_per_s is not None:

@@ -7,17 +7,21 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.diagnosis.balance import bucket_fits
+from plimsoll.diagnosis.contradictions import above_of, contradictions_of, without_judgement
+from plimsoll.diagnosis.ended import with_ends
 from plimsoll.diagnosis.epochs import Epoch, Loading, epochs_of, loadings_of, missing_before_changes, with_contexts
 from plimsoll.diagnosis.findings import NOTHING_BOUND, findings_of
 from plimsoll.diagnosis.forecast import forecast_by_law, forecasts_of
 from plimsoll.diagnosis.frame import Frame, frame_of
 from plimsoll.diagnosis.headroom import resources_of
 from plimsoll.diagnosis.loading import loading_findings
+from plimsoll.diagnosis.maxima import maxima_of
 from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
     missing_of,
     newer_class_of,
     not_covered,
+    not_measured_of,
     pressed_throughout,
     steady_throughout,
     too_short,
@@ -27,11 +31,12 @@ from plimsoll.diagnosis.recognition.intervals import Judged, judge, judge_fine
 from plimsoll.diagnosis.recognition.lookup import with_lookalikes
 from plimsoll.diagnosis.waiting.causes import causes_of
 from plimsoll.diagnosis.waiting.findings import waiting_findings
+from plimsoll.diagnosis.waiting.pulses import pulses_of
 from plimsoll.diagnosis.waiting.waiting import waiting_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.limits.aurora import other_meaning
-from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.ceiling import Ceiling, Dimension, Family
 from plimsoll.model.contained import collecting, gaps_of, guarded
 from plimsoll.model.diagnosis import (
     VERDICT,
@@ -95,17 +100,30 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
         lambda: with_contexts(found, loadings, epochs, snapshot.annotations),
         found,
     )
+    intervals = tuple(
+        sorted((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)), key=lambda i: (i.start_s, i.end_s))
+    )
     time_at = guarded(
         "limits with the same number",
-        lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog),
+        lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog, snapshot.series),
         _time_at(intervals),
     )
+    time_at = guarded("limits that are over", lambda: with_ends(time_at, intervals, frame), time_at)
     frame_now = judged.frame
-    resources = resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief)
+    above = guarded(
+        "use above a limit",
+        lambda: above_of(recent, frame_now, ceilings, intervals),
+        dict[Family, str](),
+        hides=VERDICT,
+    )
+    resources = without_judgement(resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief), above)
     measured_s = _measured_s(frame)
     buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
     missing = _gaps(snapshot, recent, judged, frame, ceilings, unknown_class, catalog)
-    if not time_at:
+    contrary = guarded("what contradicts itself", lambda: contradictions_of(recent, frame_now, above), ())
+    # What leaves the verdict open comes before what costs a detail; the order is kept otherwise.
+    missing = tuple(sorted(contrary + missing, key=lambda gap: gap.hides != VERDICT))
+    if not any(at.dimension is not Dimension.AMOUNT for at in time_at):
         missing = _with_open_gaps(frame, judged, ceilings, missing)
     causes = _waiting_causes(waiting, frame, snapshot, ceilings)
     return Diagnosis(
@@ -134,6 +152,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
             series=dict(recent.series),
             measured_s=measured_s,
             step_s=frame.step_s if frame else 0,
+            end_s=window_s[1],
             is_open=bool(waiting) or any(m.hides == VERDICT for m in missing),
         )
         + guarded("the finding about waiting", lambda: waiting_findings(waiting, causes), ())
@@ -179,7 +198,8 @@ def _gaps(
         lambda: (
             *missing_of(recent, judged.frame, judged.congestion, ceilings, unknown_class=unknown_class),
             *missing_before_changes(snapshot.annotations, _window(snapshot, frame)),
-            *not_covered(snapshot, _measured_s(frame)),
+            *not_measured_of(frame),
+            *not_covered(snapshot, _measured_s(frame), _window(snapshot, frame)),
             *_newer(snapshot.instance, catalog, unknown_class),
         ),
         (),
@@ -265,6 +285,13 @@ def _judged(
             (),
             hides=VERDICT,
         )
+        if judged.frame is not None and judged.congestion is not None:
+            bound += guarded(
+                "short times at a ceiling",
+                partial(pulses_of, judged.frame, judged.congestion, epoch.ceilings, bound),
+                (),
+                hides=VERDICT,
+            )
         found += bound
         if judged.frame is not None and judged.congestion is not None:
             waiting += guarded(
@@ -325,7 +352,8 @@ def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
         )
         for g in groups.values()
     ]
-    return tuple(sorted(found, key=lambda t: (-t.seconds, t.level)))
+    # A database without space stands; every other limit only slows it down.
+    return tuple(sorted(found, key=lambda t: (t.family is not Family.STORAGE_SPACE, -t.seconds, t.level)))
 
 
 def _verdict(

@@ -7,7 +7,11 @@ Codes are Compute Optimizer's finding reason codes where it has one, extended in
 from collections.abc import Callable
 from itertools import chain
 
+from msgspec.structs import replace
+
+from plimsoll.diagnosis.ended import over_move
 from plimsoll.diagnosis.epochs import BEFORE_CHANGE, LOADING, LOADING_CODE, LOADING_MOVES
+from plimsoll.diagnosis.maxima import maximum_finding
 from plimsoll.diagnosis.recognition.lookup import lookup_moves, lookup_text, own_number
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling, format_rate
 from plimsoll.limits.layout import is_aurora
@@ -35,6 +39,7 @@ def findings_of(
     series: dict[Metric, Series],
     measured_s: float,
     step_s: int,
+    end_s: int,
     is_open: bool = False,
 ) -> tuple[Finding, ...]:
     """
@@ -44,9 +49,13 @@ def findings_of(
         is_open: whether the verdict is unknown, so that *no limit was reached* is not a finding.
     """
     near = [r for r in resources if r.verdict == Verdict.NEAR]
+    at_rate = any(at.dimension is not Dimension.AMOUNT for at in time_at)
     parts: tuple[tuple[str, Callable[[], list[Finding]]], ...] = (
-        *(("a limit", lambda t=t: [_bound(instance, t, intervals, ceilings, measured_s, step_s)]) for t in time_at),
-        ("no limit", lambda: [] if time_at or is_open else _nothing_bound(resources, measured_s)),
+        *(
+            ("a limit", lambda t=t: [_present(_bound(instance, t, intervals, ceilings, measured_s, step_s), t, end_s)])
+            for t in time_at
+        ),
+        ("no limit", lambda: [] if at_rate or is_open else _nothing_bound(resources, measured_s)),
         *((r.name, lambda r=r: [_near(r)]) for r in near),
         ("what runs out", lambda: _running_out(forecasts)),
         ("CPU credits", lambda: _cpu_credit_cost(series)),
@@ -80,6 +89,8 @@ def _bound(
         mine = [i for i in mine if round(i.level) == round(at.level)]
     first = min(i.start_s for i in mine)
     who = instance.db_class or _name(instance)
+    if at.dimension is Dimension.AMOUNT:
+        return maximum_finding(at, mine, who, measured_s)
     spell = f"for {format_duration(at.seconds)} of the {format_duration(measured_s)} measured"
     rate = format_rate(at.level, at.dimension)
     context = _context_of(mine)
@@ -105,6 +116,15 @@ def _bound(
         text=_joined(_meaning(at.ceiling), _fine_text(mine, step_s)),
         moves=_moves(at.ceiling, ceilings),
     )
+
+
+def _present(finding: Finding, at: CeilingTime, end_s: int) -> Finding:
+    """Return the finding with advice for the present: a limit that is over asks for nothing but to be named."""
+    over = over_move(at, end_s)
+    if not over:
+        return finding
+    named = tuple(move for move in finding.moves if at.ceiling is None and "iagnose that time" in move)
+    return replace(finding, severity="warning", moves=(over, *named))
 
 
 def _is_exhausted(intervals: list[Interval]) -> bool:
@@ -181,7 +201,7 @@ def _unknown_meaning(instance: Instance, context: str, at: CeilingTime, mine: li
     if instance.db_class is None:
         return "No documented limit has this number, present or legacy, for any class."
     return (
-        "No documented limit has this number, for this class and storage or any other. The limit may "
+        "This class and storage have no limit with this number, and no other class has it either. The limit may "
         "be undocumented or provisioned, or storage may be slower than it should be."
     )
 

@@ -158,10 +158,9 @@ def _of_space(series: Series, storage_bytes: float) -> Forecast | None:
         return None
     mid = free / -slope
     late = free / -high if high < 0 else None
-    text = (
-        f"storage space: {format_ratio(free / storage_bytes)} free; full in {format_duration(mid)} "
-        f"at the rate of the last {format_duration(span_s)}"
-    )
+    left = f"storage space: {format_ratio(free / storage_bytes)} free"
+    text = f"{left}; full in {format_duration(mid)} at the rate of the last {format_duration(span_s)}"
+    text = text if free > 0 else left
     return _forecast(
         Family.STORAGE_SPACE, free / storage_bytes, slope / storage_bytes, mid, free / max(-low, 1e-12), late, text
     )

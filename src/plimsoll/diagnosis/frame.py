@@ -23,6 +23,9 @@ from plimsoll.units import KIB
 # An SSD volume counts an I/O in units of at most 256 KiB (EBS user guide, I/O characteristics).
 IO_UNIT_BYTES = 256 * KIB
 
+# A scrape may fail now and then; more samples than this in a row are time that was not measured.
+GAP_SAMPLES = 3
+
 _STORAGE = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 
 
@@ -171,6 +174,24 @@ def _counted(ops_per_s: FloatArray, bytes_per_s: FloatArray) -> FloatArray:
     counted = np.fmax(ops_per_s, bytes_per_s / IO_UNIT_BYTES)
     counted[np.isnan(ops_per_s)] = np.nan
     return counted
+
+
+def pieces_of(frame: Frame, known: BoolArray, start: int, end: int) -> list[tuple[int, int]]:
+    """
+    Return the pieces of the samples [start, end) between gaps: what is not measured is not counted as anything.
+
+    Args:
+        frame: the samples.
+        known: whether each sample is measured, shape (n,).
+        start: first sample, which is measured.
+        end: one past the last sample, which is measured.
+    """
+    at = start + np.flatnonzero(known[start:end])
+    ends_s = frame.time_s[at] + frame.width_s[at]
+    is_gap = frame.time_s[at][1:] - ends_s[:-1] >= GAP_SAMPLES * frame.width_s[at][:-1]
+    breaks = np.flatnonzero(is_gap)
+    firsts, lasts = [0, *(breaks + 1).tolist()], [*breaks.tolist(), at.size - 1]
+    return [(int(at[a]), int(at[b]) + 1) for a, b in zip(firsts, lasts, strict=True)]
 
 
 def runs_of(mask: BoolArray) -> IntArray:

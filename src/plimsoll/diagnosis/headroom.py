@@ -4,6 +4,7 @@ The use of every resource compared with its ceiling, for binding and for unused 
 A peak here is the highest mean over a step, and the report gives the step.
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -14,9 +15,9 @@ from plimsoll.limits.layout import is_aurora, is_serverless
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
 from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import VERDICT, CeilingTime, Resource, Verdict
-from plimsoll.model.family import FAMILIES
+from plimsoll.model.family import CREDITS, FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import METRICS, Metric
-from plimsoll.model.series import FloatArray, Series
+from plimsoll.model.series import FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration, format_ops_per_s, format_ratio
 
@@ -33,6 +34,18 @@ _FULL_RATIO = 0.995
 _USE_SEEN_RATIO = 0.01
 
 _SEEN = Origin(source="the most that was free in the window", read_on="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How much of one resource was used, sample by sample; shape (n,) each, and empty if nothing was measured."""
+
+    time_s: IntArray
+    width_s: FloatArray
+    value: FloatArray | None
+    """In the unit of its ceiling; None if it was not measured."""
+    gap: str = ""
+    """The missing metric, if nothing is known."""
 
 
 def resources_of(
@@ -62,7 +75,7 @@ def resources_of(
             _lost(family),
             hides=VERDICT,
         )
-        for family in _families(snapshot)
+        for family in families_of(snapshot)
     )
 
 
@@ -92,10 +105,11 @@ def _resource_of(
     *,
     is_brief: bool,
 ) -> Resource:
+    bound = [t for t in time_at if t.family in (family, CREDITS.get(family))]
     if family == Family.LOCAL_STORAGE:
-        return _local_storage(snapshot, _sustained_ceiling(family, ceilings))
-    values, width_s, gap = _used(family, snapshot, frame, ceilings)
-    bound = [t for t in time_at if t.family == family]
+        return _local_storage(snapshot, _sustained_ceiling(family, ceilings), bound)
+    use = use_of(family, snapshot, frame, ceilings)
+    values, width_s, gap = use.value, use.width_s, use.gap
     ceiling = _judging_ceiling(family, values, ceilings, bound)
     resource = _resource(family, values, width_s, ceiling, bound, gap, is_brief=is_brief)
     if bound and ceiling is not None and ceiling.phase is Phase.LEGACY:
@@ -106,7 +120,8 @@ def _resource_of(
     return resource
 
 
-def _families(snapshot: Snapshot) -> list[Family]:
+def families_of(snapshot: Snapshot) -> list[Family]:
+    """Return the resources that an instance has, in the order of reports."""
     instance = snapshot.instance
     has = {
         family: not facts.is_only_where_measured or any(metric in snapshot.series for metric in facts.metrics)
@@ -124,7 +139,7 @@ def _families(snapshot: Snapshot) -> list[Family]:
     ]
 
 
-def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
+def _local_storage(snapshot: Snapshot, documented: Ceiling | None, bound: list[CeilingTime]) -> Resource:
     """
     Return the use of the local disk, if its size is documented or its free space changed.
 
@@ -139,7 +154,7 @@ def _local_storage(snapshot: Snapshot, documented: Ceiling | None) -> Resource:
     most, least = float(np.nanmax(series.value)), float(np.nanmin(series.value))
     widths = sample_widths(series.time_s, series.step_s)
     if documented is not None and most <= documented.value:
-        return _resource(family, documented.value - series.value, widths, documented, [], "")
+        return _resource(family, documented.value - series.value, widths, documented, bound, "")
     why = "no size is documented for this class"
     if documented is not None:
         why = f"more than the documented {format_bytes(documented.value)} was free"
@@ -230,37 +245,40 @@ def _rate(ceiling: Ceiling) -> str:
     return format_ops_per_s(ceiling.value) if is_ops else format_bytes_per_s(ceiling.value, 5)
 
 
-def _used(
-    family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tuple[Ceiling, ...]
-) -> tuple[FloatArray | None, FloatArray, str]:
-    """Return the use of a resource, its sample widths, and the missing metric if nothing is known."""
-    nothing = np.zeros(0)
+def use_of(family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tuple[Ceiling, ...]) -> Use:
+    """Return the use of a resource; of memory and space, what is used up."""
     facts = FAMILIES[family]
     if facts.owner is not None:
         is_ops = facts.counts == "ops"
         gap = "ReadIOPS and WriteIOPS" if is_ops else "ReadThroughput and WriteThroughput"
         if frame is None:
-            return None, nothing, gap
-        return (frame.ops_per_s if is_ops else frame.bytes_per_s), frame.width_s, gap
+            return _not_measured(gap)
+        rate = frame.ops_per_s if is_ops else frame.bytes_per_s
+        return Use(time_s=frame.time_s, width_s=frame.width_s, value=rate, gap=gap)
     if family == Family.NETWORK:
         return _network(snapshot, frame)
     (metric,) = facts.metrics
     series = snapshot.series.get(metric)
     gap = METRICS[metric].cloudwatch or metric.value
     if series is None or not np.isfinite(series.value).any():
-        return None, nothing, gap
+        return _not_measured(gap)
     total = _sustained_ceiling(family, ceilings)
     size = total.value if total else float("nan")
     used = series.value
     if family == Family.MEMORY:
         # Serverless memory is documented as "about" 2 GiB a unit, so more than all of it may be free.
         used = np.maximum(size - used, 0.0)
-    elif family == Family.STORAGE_SPACE:
-        used = size - used
-    return used, _widths(series, frame), gap
+    elif family in (Family.STORAGE_SPACE, Family.LOCAL_STORAGE):
+        # More free space than the storage has is no use: the size is another one (contradictions.py).
+        used = np.where(used > size, np.nan, size - used)
+    return Use(time_s=series.time_s, width_s=_widths(series, frame), value=used, gap=gap)
 
 
-def _network(snapshot: Snapshot, frame: Frame | None) -> tuple[FloatArray | None, FloatArray, str]:
+def _not_measured(gap: str) -> Use:
+    return Use(time_s=np.zeros(0, dtype=np.int64), width_s=np.zeros(0), value=None, gap=gap)
+
+
+def _network(snapshot: Snapshot, frame: Frame | None) -> Use:
     """Return the busier direction; network bandwidth is full duplex, so each way has all of it."""
     gap = "NetworkReceiveThroughput and NetworkTransmitThroughput"
     both = [
@@ -269,12 +287,12 @@ def _network(snapshot: Snapshot, frame: Frame | None) -> tuple[FloatArray | None
     ]
     known = [s for s in both if s is not None and np.isfinite(s.value).any()]
     if not known:
-        return None, np.zeros(0), gap
-    widths = _widths(known[0], frame)
-    if len(known) == 2 and np.array_equal(known[0].time_s, known[1].time_s):
-        return np.fmax(known[0].value, known[1].value), widths, gap
+        return _not_measured(gap)
     busier = max(known, key=lambda s: float(np.nanmax(s.value)))
-    return busier.value, _widths(busier, frame), gap
+    value = busier.value
+    if len(known) == 2 and np.array_equal(known[0].time_s, known[1].time_s):
+        value = np.fmax(known[0].value, known[1].value)
+    return Use(time_s=busier.time_s, width_s=_widths(busier, frame), value=value, gap=gap)
 
 
 def _widths(series: Series, frame: Frame | None) -> FloatArray:
@@ -299,7 +317,7 @@ def _resource(
         return Resource(
             family=family, name=FAMILIES[family].name, verdict=Verdict.UNKNOWN, unit=unit,
             ceiling=ceiling, peak=None, p99=None, mean=None, minutes_above_80=None, headroom=None,
-            note=_why_unknown(family, values, gap),
+            note=_why_unknown(family, values, gap, ceiling),
         )  # fmt: skip
     used, width = (values, width_s) if known.all() else (values[known], width_s[known])
     peak = float(used.max())
@@ -319,18 +337,28 @@ def _resource(
             note = _capacity_note(used, width)
     if bound:
         verdict = Verdict.BINDS
-        note = f"at a ceiling for {format_duration(sum(t.seconds for t in bound))}"
+        note = _bound_note(family, bound)
     return Resource(
         family=family, name=FAMILIES[family].name, verdict=verdict, unit=unit, ceiling=ceiling,
         peak=peak, p99=p99, mean=mean, minutes_above_80=above, headroom=headroom, note=note,
     )  # fmt: skip
 
 
-def _why_unknown(family: Family, values: FloatArray | None, gap: str) -> str:
+def _bound_note(family: Family, bound: list[CeilingTime]) -> str:
+    where = "a ceiling" if family in RATE_FAMILIES else "its maximum"
+    at_s = sum(t.seconds for t in bound if t.family is family)
+    spent_s = sum(t.seconds for t in bound if t.family is not family)
+    notes = [f"at {where} for {format_duration(at_s)}"] if at_s else []
+    return "; ".join([*notes, f"without credits for {format_duration(spent_s)}"] if spent_s else notes)
+
+
+def _why_unknown(family: Family, values: FloatArray | None, gap: str, ceiling: Ceiling | None) -> str:
     """Return why a resource could not be judged: the metric or the total size is missing."""
     # Free memory and space are measured without their size; then only the size is missing.
     if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
-        return f"{gap} was measured, but the total size is unknown"
+        return (
+            f"{gap} was measured, but the total size is unknown" if ceiling is None else f"{gap} is more than the size"
+        )
     return f"not measured: {gap} is missing"
 
 

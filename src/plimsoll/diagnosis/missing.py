@@ -1,19 +1,22 @@
 """The gaps of a diagnosis: what could not be judged, what that hides, and what would supply it."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.frame import GAP_SAMPLES, Frame, runs_of
 from plimsoll.diagnosis.headroom import NEAR_RATIO
 from plimsoll.diagnosis.order import median
 from plimsoll.diagnosis.recognition.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
-from plimsoll.model.diagnosis import SHORT_WINDOW, VERDICT, Missing
+from plimsoll.model.diagnosis import LATE_SHARE, SHORT_WINDOW, VERDICT, Missing
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.series import BoolArray
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import format_duration, format_ratio, number
+from plimsoll.units import format_clock, format_duration, format_ratio, number
 
 # Wider than any ceiling's own jitter, narrower than what workloads do.
 STILL_LOG_SD = 0.05
@@ -34,10 +37,11 @@ SLOW_TIMES = 2.0
 # A limit that binds always has a request that waits for it; one client that pauses as long as it waits is
 # the least load that still meets one.
 IN_FLIGHT_MIN = 0.5
-# CloudWatch publishes a minute or two late, and a scrape may fail now and then.
-LATE_SHARE = 0.05
 # With more than half of the time unmeasured, "nothing binds" is not a valid verdict.
 UNSEEN_SHARE = 0.5
+# As for waiting without a limit: several times the usual, for minutes.
+WAITED_TIMES = 3.0
+WAITED_MIN_S = 300.0
 LIGHT_LOAD = "a time of light load"
 """Name of the gap of a window in which requests always waited."""
 
@@ -106,25 +110,95 @@ def missing_of(
     return tuple(found)
 
 
-def not_covered(snapshot: Snapshot, measured_s: float) -> tuple[Missing, ...]:
-    """Return the gap of a requested window without samples, where more than late ones are missing."""
-    if snapshot.asked_s is None:
+def not_covered(snapshot: Snapshot, measured_s: float, window_s: tuple[int, int]) -> tuple[Missing, ...]:
+    """
+    Return the gap of a window without samples, where more than late ones are missing.
+
+    Args:
+        snapshot: with the window that was asked for, if one was.
+        measured_s: how long storage was measured.
+        window_s: what was read.
+    """
+    start_s, end_s = snapshot.asked_s or window_s
+    if end_s <= start_s:
         return ()
-    start_s, end_s = snapshot.asked_s
     share = 1 - measured_s / (end_s - start_s)
     if share <= LATE_SHARE:
         return ()
+    length = format_duration(end_s - start_s)
+    asked = f"You asked for {length}; storage" if snapshot.asked_s else f"Of {length} storage"
     return (
         Missing(
             name=f"{format_ratio(share)} of the window",
             hides=VERDICT if share > UNSEEN_SHARE else "what happened in that time",
             remedy=(
-                f"You asked for {format_duration(end_s - start_s)}; storage was measured for "
-                f"{format_duration(measured_s)}. The instance may have been stopped, or the metrics "
-                "may have expired."
+                f"{asked} was measured for {format_duration(measured_s)}. The instance may have been stopped, or the "
+                "metrics may have expired."
             ),
         ),
     )
+
+
+def not_measured_of(frame: Frame | None) -> tuple[Missing, ...]:
+    """
+    Return the metrics that have no samples for a while in which others have, and when.
+
+    Where queue or latency show in that time that requests waited, no verdict is possible: it may be the very limit.
+    """
+    if frame is None:
+        return ()
+    rates = {
+        Metric.READ_BYTES_PER_S: frame.read_bytes_per_s,
+        Metric.WRITE_BYTES_PER_S: frame.write_bytes_per_s,
+        Metric.READ_OPS_PER_S: frame.read_ops_per_s,
+        Metric.WRITE_OPS_PER_S: frame.write_ops_per_s,
+    }
+    # A metric without any sample is another gap, and one that is read at a longer step is none.
+    some = {metric: np.isfinite(values) for metric, values in rates.items() if np.isfinite(values).any()}
+    absent = {metric: _long(~known) for metric, known in some.items()}
+    absent = {metric: mask for metric, mask in absent.items() if mask.any()}
+    if not absent:
+        return ()
+    either = np.logical_or.reduce(list(absent.values()))
+    waits = either & _seems_to_wait(frame, ~either)
+    first, last = int(np.flatnonzero(either)[0]), int(np.flatnonzero(either)[-1])
+    span = f"{format_clock(int(frame.time_s[first]))} – {format_clock(int(frame.time_s[last] + frame.width_s[last]))}"
+    length_s = float(frame.width_s[either].sum())
+    waited_s = float(frame.width_s[waits].sum())
+    waited = (
+        f" Queue depth or latency were several times as high for {format_duration(waited_s)} of it." if waited_s else ""
+    )
+    return (
+        Missing(
+            name=f"{_listed(absent)} for {format_duration(length_s)}",
+            hides=VERDICT if waited_s >= WAITED_MIN_S else "what happened in that time",
+            remedy=f"There are no samples of them within {span}, while other metrics have some.{waited} {_REMEDY}",
+        ),
+    )
+
+
+def _long(absent: BoolArray) -> BoolArray:
+    """Return the samples of the holes that are longer than a scrape or two that failed."""
+    found = np.zeros(absent.size, dtype=np.bool_)
+    for a, b in runs_of(absent).tolist():
+        found[a:b] = b - a > GAP_SAMPLES
+    return found
+
+
+def _seems_to_wait(frame: Frame, elsewhere: BoolArray) -> BoolArray:
+    """Return the samples whose queue or latency is several times that of the time in which all was measured."""
+    found = np.zeros(frame.size, dtype=np.bool_)
+    for values, least in ((frame.queue_depth, 1.0), (frame.read_latency_s, 5e-3), (frame.write_latency_s, 5e-3)):
+        usual = values[elsewhere & np.isfinite(values)]
+        if usual.size:
+            with np.errstate(invalid="ignore"):
+                found |= (values >= WAITED_TIMES * float(np.median(usual))) & (values >= least)
+    return found
+
+
+def _listed(metrics: Iterable[Metric]) -> str:
+    names = [METRICS[metric].cloudwatch or metric.value for metric in metrics]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]
 
 
 def newer_class_of(instance: Instance) -> tuple[Missing, ...]:

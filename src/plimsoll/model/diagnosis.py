@@ -17,6 +17,11 @@ VERDICT = "verdict"
 SHORT_WINDOW = "window too short"
 """Name of the gap where too few samples were read."""
 
+LATE_SHARE = 0.05
+"""Share of a window that may have no samples: CloudWatch is a minute or two late, and a scrape may fail now and then."""
+FITTING = "a description that fits the metrics"
+"""Name of the gap where more was served than class and storage can serve."""
+
 
 class Verdict(StrEnum):
     """The verdict on a resource, or on the whole window."""
@@ -118,6 +123,8 @@ class CeilingTime(Struct, frozen=True, kw_only=True):
     ceiling: Ceiling | None
     lookalikes: tuple[Lookalike, ...] = ()
     """For a level of unknown origin: what is documented with its number, the likeliest first."""
+    over_s: int | None = None
+    """Epoch seconds of the end of its last interval, if clearly more was served for minutes after it: then it is over."""
 
 
 class Resource(Struct, frozen=True, kw_only=True):

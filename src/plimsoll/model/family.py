@@ -103,6 +103,30 @@ FAMILIES: dict[Family, FamilyFacts] = {
         exhausted_code="BurstBalanceExhausted",
         is_on_aurora=False,
     ),
+    Family.THROUGHPUT_CREDITS: FamilyFacts(
+        name="instance throughput credits",
+        code="EBSByteBalanceExhausted",
+        dimension=Dimension.AMOUNT,
+        unit="bytes/s",
+        metrics=(Metric.BYTE_BALANCE_RATIO,),
+        is_resource=False,
+    ),
+    Family.IOPS_CREDITS: FamilyFacts(
+        name="instance IOPS credits",
+        code="EBSIOBalanceExhausted",
+        dimension=Dimension.AMOUNT,
+        unit="ops/s",
+        metrics=(Metric.IO_BALANCE_RATIO,),
+        is_resource=False,
+    ),
+    Family.VOLUME_CREDITS: FamilyFacts(
+        name="gp2 volume credits",
+        code="BurstBalanceExhausted",
+        dimension=Dimension.AMOUNT,
+        unit="ops/s",
+        metrics=(Metric.VOLUME_BALANCE_RATIO,),
+        is_resource=False,
+    ),
     Family.CPU: FamilyFacts(
         name="CPU", code="CPUUnderprovisioned", dimension=Dimension.AMOUNT, unit="ratio", metrics=(Metric.CPU_RATIO,)
     ),
@@ -177,6 +201,12 @@ RATE_FAMILIES = (*INSTANCE_FAMILIES, *VOLUME_FAMILIES)
 """Limits in series that every request to storage meets."""
 BALANCES = {facts.balance: f for f, facts in FAMILIES.items() if facts.balance is not None}
 """Each balance metric, and the family whose credits it counts."""
+CREDITS = {
+    Family.INSTANCE_EBS_THROUGHPUT: Family.THROUGHPUT_CREDITS,
+    Family.INSTANCE_EBS_IOPS: Family.IOPS_CREDITS,
+    Family.VOLUME_IOPS: Family.VOLUME_CREDITS,
+}
+"""Each rate limit with a bucket, and the family of its credits, for times in which none were left."""
 
 
 def balance_metrics(dimension: Dimension) -> tuple[Metric, ...]:

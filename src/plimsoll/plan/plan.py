@@ -145,6 +145,7 @@ def _planned(
                 options,
                 unpriced,
                 context.unexplained,
+                diagnosis=diagnosis,
                 ladder=ladder,
                 is_open=demand.summary.nature is WorkloadKind.OPEN,
                 greedy_ratio=_endless_ratio(demand),

@@ -168,7 +168,7 @@ def test_a_class_that_only_ec2_knows_is_diagnosed():
     assert "instance class" not in {missing.name for missing in found.missing}
 
 
-def test_serverless_at_its_largest_capacity_is_near():
+def test_serverless_at_its_largest_capacity_is_bound_by_it():
     """Nothing of Serverless binds by a rate: its capacity, its memory and its connections are judged."""
     rng = np.random.default_rng(7)
     instance = Instance(db_class="db.serverless", engine="aurora-mysql", capacity_acu_max=8.0)
@@ -184,7 +184,7 @@ def test_serverless_at_its_largest_capacity_is_near():
     found = diagnose(builders.snapshot(calm, measured, instance=instance), catalog())
     verdicts = {resource.family: resource.verdict for resource in found.resources}
 
-    assert Verdict.NEAR == found.verdict
-    assert Verdict.NEAR == verdicts[Family.CAPACITY]
+    assert Verdict.BINDS == found.verdict
+    assert Verdict.BINDS == verdicts[Family.CAPACITY]
     assert Verdict.SLACK == verdicts[Family.CONNECTIONS]
     assert "instance class" not in {missing.name for missing in found.missing}

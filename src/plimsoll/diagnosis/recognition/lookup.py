@@ -5,7 +5,7 @@ The class or the storage may be unknown, or was another one for a part of the wi
 candidate, not a verdict: many classes share one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,7 +19,9 @@ from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Interval, Lookalike, RuledOut
 from plimsoll.model.instance import Instance, engine_family
-from plimsoll.units import MIB
+from plimsoll.model.metric import Metric
+from plimsoll.model.series import Series
+from plimsoll.units import GIB, MIB, format_time
 
 SHOWN = 3
 """More candidates than these do not help a reader."""
@@ -31,6 +33,12 @@ STORAGE_WEIGHT = 10.0
 LEGACY_WEIGHT = 0.5
 # A class is changed to another size of its family more often than to another family.
 SAME_FAMILY_WEIGHT = 4.0
+GP2_OPS_PER_GIB = 3.0
+GP2_OPS = (100.0, 16_000.0)
+# An enforced rate is known to a percent.
+GP2_SIZE_RATIO = 0.015
+# RDS enlarges storage by 10 % at least, and no storage is smaller than 20 GiB.
+JUMP_MIN_GIB = 2.0
 _ROLES = {Phase.BASELINE: "baseline", Phase.BURST: "burst maximum", Phase.FIXED: "maximum"}
 
 
@@ -40,6 +48,7 @@ def with_lookalikes(
     instance: Instance,
     ceilings: tuple[Ceiling, ...],
     catalog: Catalog,
+    series: Mapping[Metric, Series],
 ) -> tuple[CeilingTime, ...]:
     """
     Return the times at ceilings; those of unknown origin get the documented numbers at their level.
@@ -51,10 +60,54 @@ def with_lookalikes(
     own = {(c.dimension, c.value) for c in ceilings}
     every = documented(catalog, engine_family(instance.engine) or "postgres")
     numbers = [n for n in every if (n.dimension, n.value) not in own]
-    return tuple(
-        replace(at, lookalikes=_lookalikes(at, intervals, instance, numbers)) if at.ceiling is None else at
-        for at in time_at
+
+    def found(at: CeilingTime) -> tuple[Lookalike, ...]:
+        listed = _lookalikes(at, intervals, instance, numbers)
+        return (*_gp2_sizes(at, instance, series), *listed)[:SHOWN]
+
+    return tuple(replace(at, lookalikes=found(at)) if at.ceiling is None else at for at in time_at)
+
+
+def _gp2_sizes(at: CeilingTime, instance: Instance, series: Mapping[Metric, Series]) -> Iterator[Lookalike]:
+    """
+    Yield the gp2 size whose baseline a level of IOPS is, where something says that the storage was gp2.
+
+    gp2 has 3 IOPS for each GiB, so any level is that of some size: only the size of the instance, now or before free
+    space jumped, or a BurstBalance (which no other SSD storage has) makes one a candidate.
+
+    Source:
+        EBS User Guide, "General Purpose SSD volumes": 3 IOPS per GiB from 100 to 16,000 IOPS; BurstBalance.
+    """
+    if at.dimension is not Dimension.IOPS or not GP2_OPS[0] * 0.99 <= at.level <= GP2_OPS[1] * 1.01:
+        return
+    size_gib = at.level / GP2_OPS_PER_GIB
+    now_gib = instance.storage.total_gib
+    known = [now_gib, *(now_gib - jump for jump in _jumps_gib(series))] if now_gib else []
+    near = [size for size in known if abs(size / size_gib - 1) < GP2_SIZE_RATIO]
+    balance = series.get(Metric.VOLUME_BALANCE_RATIO)
+    is_gp2_seen = balance is not None and bool(np.isfinite(balance.value).any())
+    if not near and not is_gp2_seen:
+        return
+    # Sizes are whole GiB, and mostly round; a level is known to a percent.
+    size = next((one for one in near if one == now_gib), float(round(size_gib)))
+    if not near and size_gib > 50:
+        size = 5.0 * round(size_gib / 5)
+    rate = format_rate(GP2_OPS_PER_GIB * size, Dimension.IOPS)
+    seen = "; BurstBalance was measured, which only gp2 has" if is_gp2_seen else ""
+    yield Lookalike(
+        text=f"gp2 storage of {size:,.0f} GiB has {rate} without credits, 3 IOPS per GiB{seen}",
+        flags=f"--storage gp2 --size-gib {size:g}",
+        value=GP2_OPS_PER_GIB * size,
     )
+
+
+def _jumps_gib(series: Mapping[Metric, Series]) -> list[float]:
+    """Return by how much free space rose within a sample, as it does when the storage is enlarged."""
+    free = series.get(Metric.FREE_STORAGE_BYTES)
+    if free is None or free.value.size < 2:
+        return []
+    rises = np.diff(free.value[np.isfinite(free.value)]) / GIB
+    return [float(rise) for rise in rises if rise >= JUMP_MIN_GIB]
 
 
 def _lookalikes(
@@ -148,7 +201,8 @@ def lookup_moves(at: CeilingTime, instance: Instance) -> tuple[str, ...]:
     """Return the actions that confirm the candidates."""
     if not at.lookalikes:
         return ()
-    flags = " or ".join(f"`{one.flags}`" for one in at.lookalikes)
+    until = f"--to {format_time(at.over_s)} " if at.over_s is not None else ""
+    flags = " or ".join(f"`{until}{one.flags}`" for one in at.lookalikes)
     if instance.db_class is None or instance.storage.kind is None:
         return (f"To name this limit, give the class and storage, for example {flags}.",)
     advice = (

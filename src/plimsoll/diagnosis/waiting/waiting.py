@@ -3,7 +3,7 @@ Waiting that no ceiling explains: latency was high, and the served rates were at
 
 Rule 1: a stretch is reported if latency was much higher than on the same storage without waiting, for
         minutes, with at least one waiting request at every moment. Idle hours and single spikes do
-        not count.
+        not count; spikes that recur are one stretch.
 Rule 2: time that a ceiling explains is left out: its intervals, their edges, and samples at their levels.
 Rule 3: a window that never shows this storage without waiting is compared with its own fastest tenth.
         Requests may have waited there too, so the reported waiting is a lower bound.
@@ -38,6 +38,10 @@ SUSTAINED_SAMPLES = 3
 PAUSE_MAX_S = 300.0
 # An episode waits for at least half its time; less is a row of spikes.
 DENSE_SHARE = 0.5
+# A job every few minutes is a spike each time. So many of them, and half an hour of waiting in all, are no accident.
+RECURRENT_SPIKES = 5
+RECURRENT_S = 1800.0
+RECURRENT_SHARE = 0.01
 # Latency within twice the reference is the reference's own jitter. A tenth of the window like that, and
 # the reference was measured, whatever the load did.
 FREE_TIMES = 2.0
@@ -62,7 +66,7 @@ def waiting_of(
         ceilings: what is documented for that epoch, to compare the rates with.
     """
     waits = waits_of(frame, congestion)
-    if not waits.any() or not _is_reference_known(congestion):
+    if not waits.any() or not is_reference_known(congestion):
         return ()
     waits &= ~_explained(frame, intervals)
     return tuple(_stretch(frame, congestion, waits, int(a), int(b), ceilings) for a, b in _episodes(waits, frame))
@@ -79,7 +83,7 @@ def reference_of(congestion: Congestion) -> FloatArray:
     return np.where(np.isfinite(own), np.fmax(own, congestion.reference_s), congestion.reference_s)
 
 
-def _is_reference_known(congestion: Congestion) -> bool:
+def is_reference_known(congestion: Congestion) -> bool:
     """Return whether the window shows the latency of storage without waiting."""
     if not congestion.is_measured or congestion.is_reference_seen:
         return congestion.is_measured
@@ -141,7 +145,17 @@ def _episodes(waits: BoolArray, frame: Frame) -> list[tuple[int, int]]:
                 joined[-1][1] = b
                 continue
         joined.append([a, b])
-    return [(a, b) for a, b in joined if _is_sustained(waits, frame, a, b)]
+    sustained = [(a, b) for a, b in joined if _is_sustained(waits, frame, a, b)]
+    return sorted(sustained + _recurrent(waits, frame, [(a, b) for a, b in joined if (a, b) not in sustained]))
+
+
+def _recurrent(waits: BoolArray, frame: Frame, spikes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the span of spikes that are short one by one and come so often that they make up a part of the window."""
+    waiting_s = sum(float(frame.width_s[a:b][waits[a:b]].sum()) for a, b in spikes)
+    is_part = waiting_s >= max(RECURRENT_S, RECURRENT_SHARE * float(frame.width_s.sum()))
+    if len(spikes) < RECURRENT_SPIKES or not is_part:
+        return []
+    return [(spikes[0][0], spikes[-1][1])]
 
 
 def _is_sustained(waits: BoolArray, frame: Frame, start: int, end: int) -> bool:

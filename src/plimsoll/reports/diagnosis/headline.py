@@ -6,18 +6,30 @@ Rule 1: *is* stands only for what lasted to the end of the window, and the sente
 """
 
 from plimsoll.model.ceiling import Dimension, Family
-from plimsoll.model.diagnosis import SHORT_WINDOW, CeilingTime, Diagnosis, Interval, Resource, Verdict
+from plimsoll.model.diagnosis import (
+    FITTING,
+    LATE_SHARE,
+    SHORT_WINDOW,
+    CeilingTime,
+    Diagnosis,
+    Interval,
+    Resource,
+    Verdict,
+)
+from plimsoll.model.family import CREDITS
 from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.waiting import longest_of, waiting_s_of
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration, format_ratio, number
 
+WITHOUT_CREDITS = frozenset((*CREDITS.values(), Family.CPU_CREDITS))
+
 
 def headline(diagnosis: Diagnosis) -> str:
     """Return the verdict in one plain sentence with number, unit and time."""
     about = words.subject(diagnosis.instance)
-    window = format_duration(diagnosis.span_s)
+    window = _window(diagnosis)
     if diagnosis.verdict is Verdict.BINDS and diagnosis.binding:
         return _bound(about, diagnosis.binding, window, diagnosis)
     if diagnosis.verdict is Verdict.BINDS:
@@ -32,8 +44,21 @@ def headline(diagnosis: Diagnosis) -> str:
         return f"{about} was not up against any limit in {window}{_nearest(diagnosis)}."
     if diagnosis.waiting:
         return _waited(about, window, diagnosis)
+    if any(gap.name == FITTING for gap in diagnosis.missing):
+        return f"{about} served more in {window} than its limits allow: class, storage or a unit is not what was given."
     gap = _gap(diagnosis)
+    near = _names(diagnosis, Verdict.NEAR)
+    if near:
+        return f"{about} came near its {near} in {window}; we cannot say whether it was up against a limit{gap}."
     return f"We cannot say whether {about} was up against a limit in {window}{gap}."
+
+
+def _window(diagnosis: Diagnosis) -> str:
+    """Return `12 h`, or `the 8 h 40 min measured of 12 h`: what was not measured is not spoken about."""
+    span = format_duration(diagnosis.span_s)
+    measured = format_duration(diagnosis.measured_s)
+    is_whole = diagnosis.measured_s >= (1 - LATE_SHARE) * diagnosis.span_s or measured == span
+    return span if is_whole or diagnosis.measured_s <= 0 else f"the {measured} measured of {span}"
 
 
 def shown_interval(diagnosis: Diagnosis) -> Interval | None:
@@ -73,6 +98,10 @@ def _bound(about: str, binding: CeilingTime, window: str, diagnosis: Diagnosis) 
         rate = words.level(binding.level, binding.dimension)
         tail = f" ({words.plain(shown.context)})" if shown and shown.context else ""
         return f"{about} {verb} up against {what} limit of unknown origin: {rate} {time}{tail}."
+    if binding.family in WITHOUT_CREDITS:
+        has = "has" if verb == "is" else "had"
+        name, value = words.FAMILY_NAMES[binding.family], words.ceiling_value(ceiling)
+        return f"{about} {has} no {name} left {time}; its baseline of {value} applies."
     return f"{about} {verb} up against its {_limit(binding)} {time}."
 
 

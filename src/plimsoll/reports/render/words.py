@@ -134,6 +134,8 @@ def level(value: float, dimension: Dimension) -> str:
 
 def level_with_error(interval: Interval) -> str:
     """Return the level of an interval with half the width of its error bars: `212.6 ± 0.3 MB/s`."""
+    if interval.dimension is Dimension.AMOUNT:
+        return quantity(interval.level, interval.ceiling.unit if interval.ceiling else FAMILIES[interval.family].unit)
     half = (interval.level_high - interval.level_low) / 2
     if not isfinite(half):
         return level(interval.level, interval.dimension)
@@ -167,9 +169,7 @@ def limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) 
 
 def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
     """Return a short name for a column with a unit: `instance legacy baseline`, `volume`."""
-    if family is Family.UNKNOWN:
-        return FAMILY_NAMES[family]
-    owner = FAMILIES[family].owner or "instance"
+    owner = FAMILIES[family].owner or FAMILY_NAMES[family]
     return f"{owner} {phase_name(phase, former_phase)}".strip()
 
 

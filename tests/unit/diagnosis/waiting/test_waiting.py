@@ -136,8 +136,8 @@ def idle_nights(values, rng):
 
 
 def single_spikes(values, rng):
-    """Four very slow minutes now and then."""
-    at = (np.arange(30, TWO_DAYS, 150)[:, None] + np.arange(4)).ravel()
+    """Four very slow minutes, four times in two days."""
+    at = (np.arange(30, TWO_DAYS, 720)[:, None] + np.arange(4)).ravel()
     for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
         values[metric][at] *= 50
 
@@ -189,6 +189,20 @@ def test_what_is_not_waiting_is_not_reported(happens):
 
     assert () == diagnosis.waiting
     assert Verdict.SLACK == diagnosis.verdict
+
+
+def test_spikes_that_recur_are_one_stretch():
+    """Four minutes of 50 times the latency every two and a half hours are more than an hour of waiting in two days."""
+    rng = np.random.default_rng(6)
+    values = builders.storage(40e6 * wander(rng, TWO_DAYS, 0.15), latency_s=0.0008 * wander(rng, TWO_DAYS, 0.1))
+    at = (np.arange(30, TWO_DAYS, 150)[:, None] + np.arange(4)).ravel()
+    for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
+        values[metric][at] *= 50
+    diagnosis = of(values)
+    (stretch,) = diagnosis.waiting
+
+    assert at.size * 60 == stretch.waiting_s
+    assert Verdict.UNKNOWN == diagnosis.verdict
 
 
 def test_queue_depth_alone_shows_waiting():
