@@ -29,13 +29,20 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group.command("show")(show)
+    group.command("show")(expand(show))
     group.command("refresh")(expand(refresh))
     app.add_typer(group, name="catalog")
 
 
+class ShowOptions(Struct, frozen=True, kw_only=True):
+    """The options of `catalog show`."""
+
+    db_class: Annotated[str | None, Option("[CLASS]")] = None
+    """Instance class, for example db.r5.2xlarge (default: list all)."""
+
+
 class RefreshOptions(Struct, frozen=True, kw_only=True):
-    """The options of one command line."""
+    """The options of `catalog refresh`."""
 
     answer: Annotated[str, Option("--from FILE")]
     """Answer of 'aws ec2 describe-instance-types'; '-' is standard input."""
@@ -47,17 +54,12 @@ class RefreshOptions(Struct, frozen=True, kw_only=True):
     """Add this EC2 family, even if no list says that RDS uses it. Repeatable."""
 
 
-def show(
-    db_class: Annotated[
-        str | None,
-        typer.Argument(metavar="[CLASS]", help="Instance class, for example db.r5.2xlarge (default: list all)."),
-    ] = None,
-) -> None:
+def show(options: ShowOptions) -> None:
     """List the classes, or print the documented limits of one class, legacy limits included."""
     from plimsoll.catalog.load import catalog
 
     facts = catalog()
-    lines = _class_lines(facts, db_class) if db_class else facts.classes()
+    lines = _class_lines(facts, options.db_class) if options.db_class else facts.classes()
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 

@@ -101,6 +101,22 @@ class FleetOutput(Output, frozen=True, kw_only=True):
         sys.stdout.buffer.flush()
 
 
+class IngestOptions(Struct, frozen=True, kw_only=True):
+    """The options of `fleet ingest`."""
+
+    source: Annotated[str, Option("SOURCE")]
+    """
+    Folder, file or s3://bucket/prefix: files of a CloudWatch metric stream, tables or range exports of many instances,
+    answers of describe-db-instances, recorded snapshots, or exports that 'plimsoll diagnose' reads.
+    """
+    lake: Annotated[str, Option("LAKE")]
+    """Folder or s3://bucket/prefix; made if there is none."""
+    buckets: Annotated[int | None, Option("--buckets N", min=1, max=4096)] = None
+    """Of a new lake: spread instances over this many files a day (default: 64)."""
+    iceberg: Annotated[str | None, Option("--iceberg CATALOG.NAMESPACE.TABLE")] = None
+    """Also keep the points in this Apache Iceberg table; made if there is none."""
+
+
 class RankOptions(Struct, frozen=True, kw_only=True):
     """The options of `fleet LAKE`."""
 
@@ -171,42 +187,12 @@ def register(app: typer.Typer) -> None:
             "it and prints one table, the most urgent first; 'fleet LAKE --help' lists its options."
         ),
     )
-    fleet.command("ingest")(ingest)
+    fleet.command("ingest")(expand(ingest))
     fleet.command(_OTHER, hidden=True)(expand(rank))
     app.add_typer(fleet, name="fleet")
 
 
-def ingest(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE",
-            help="Folder, file or s3://bucket/prefix: files of a CloudWatch metric stream, tables or range "
-            "exports of many instances, answers of describe-db-instances, recorded snapshots, or exports that "
-            "'plimsoll diagnose' reads.",
-        ),
-    ],
-    lake: Annotated[str, typer.Argument(metavar="LAKE", help="Folder or s3://bucket/prefix; made if there is none.")],
-    *,
-    buckets: Annotated[
-        int | None,
-        typer.Option(
-            "--buckets",
-            metavar="N",
-            min=1,
-            max=4096,
-            help="Of a new lake: spread instances over this many files a day (default: 64).",
-        ),
-    ] = None,
-    iceberg: Annotated[
-        str | None,
-        typer.Option(
-            "--iceberg",
-            metavar="CATALOG.NAMESPACE.TABLE",
-            help="Also keep the points in this Apache Iceberg table; made if there is none.",
-        ),
-    ] = None,
-) -> None:
+def ingest(options: IngestOptions) -> int:
     """
     Put metrics into a lake: only files that are new or changed are read.
 
@@ -221,7 +207,8 @@ def ingest(
         progress[0] = f"{count:,} of {total:,} files"
 
     with progress_while(lambda: progress[0]):
-        done = run(source, open_lake(lake), bucket_count=buckets, iceberg=iceberg, on_file=show)
+        lake = open_lake(options.lake)
+        done = run(options.source, lake, bucket_count=options.buckets, iceberg=options.iceberg, on_file=show)
     typer.echo(
         f"{_counted(done.point_count, 'point')} and {_counted(done.described_count, 'description')} from "
         f"{_counted(done.file_count, 'file')}; {done.known_count:,} already ingested"
@@ -241,7 +228,7 @@ def ingest(
         problems.append(f"{done.counters:,} series are counters: read them with prom:URL")
     for line in problems:
         typer.echo(line, err=True)
-    raise typer.Exit(1 if problems else 0)
+    return 1 if problems else 0
 
 
 def rank(options: RankOptions) -> int:

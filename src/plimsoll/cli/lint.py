@@ -1,6 +1,7 @@
 """`plimsoll lint`: find mistakes in a configuration file."""
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,17 +65,25 @@ class FilesOptions(Struct, frozen=True, kw_only=True):
     read: Annotated[ReadOptions, READ.only("last", "since", "until", "profile", "region", "role_arn")]
     output: Annotated[FindingsOutput, OptionGroup(FindingsOutput).without("is_brief")]
 
-    def end(self, tool: "InfrastructureTool", files: list[Path], parameters: dict[str, str] | None = None) -> int:
-        """Check files, print the findings, and return the exit status."""
-        from plimsoll.app.infrastructure import check_files
-        from plimsoll.model.severity import SEVERITIES
 
-        found = check_files(
-            tool, files, parameters=parameters, histories=self.history, read_options=self.read, progress=TERMINAL
-        )
-        self.output.write(found)
-        failing = SEVERITIES[: SEVERITIES.index(self.fail_on.value) + 1]
-        return 1 if any(one.severity in failing for one in found.findings) else 0
+class TerraformOptions(Struct, frozen=True, kw_only=True):
+    """The options of `lint terraform`."""
+
+    plans: Annotated[tuple[Path, ...], Option("PLAN...")]
+    """
+    Plan in JSON, as 'terraform show -json' or 'tofu show -json' writes it; - reads standard input.
+    """
+    how: FilesOptions
+
+
+class TemplateOptions(Struct, frozen=True, kw_only=True):
+    """The options of `lint cloudformation`."""
+
+    templates: Annotated[tuple[Path, ...], Option("TEMPLATE...")]
+    """Template in YAML or JSON; - reads standard input."""
+    parameter: Annotated[tuple[str, ...], Option("--parameter NAME=VALUE")] = ()
+    """Value of a parameter (default: the parameter's default). Repeatable."""
+    how: FilesOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -116,48 +125,40 @@ def pooler(options: PoolerOptions) -> int:
     return 1 if any(c.severity != "note" for c in findings.causes) else 0
 
 
-def terraform(
-    plans: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PLAN...",
-            help="Plan in JSON, as 'terraform show -json' or 'tofu show -json' writes it; - reads standard input.",
-        ),
-    ],
-    options: FilesOptions,
-) -> int:
+def terraform(options: TerraformOptions) -> int:
     """
     Check the databases of a Terraform plan against the limits of their class and storage.
 
     Exit status: 0 nothing at or above --fail-on, 1 a finding, 2 bad input.
     """
-    return options.end("terraform", plans)
+    return _checked("terraform", options.plans, options.how)
 
 
-def cloudformation(
-    templates: Annotated[
-        list[Path], typer.Argument(metavar="TEMPLATE...", help="Template in YAML or JSON; - reads standard input.")
-    ],
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parameter",
-            metavar="NAME=VALUE",
-            help="Value of a parameter (default: the parameter's default). Repeatable.",
-        ),
-    ] = None,
-    *,
-    options: FilesOptions,
-) -> int:
+def cloudformation(options: TemplateOptions) -> int:
     """
     Check the databases of a CloudFormation template against the limits of their class and storage.
 
     Exit status: 0 nothing at or above --fail-on, 1 a finding, 2 bad input.
     """
-    return options.end("cloudformation", templates, _parameters(parameter or []))
+    return _checked("cloudformation", options.templates, options.how, _parameters(options.parameter))
 
 
-def _parameters(texts: list[str]) -> dict[str, str]:
+def _checked(
+    tool: "InfrastructureTool", files: Sequence[Path], how: FilesOptions, parameters: dict[str, str] | None = None
+) -> int:
+    """Check files, print the findings, and return the exit status."""
+    from plimsoll.app.infrastructure import check_files
+    from plimsoll.model.severity import SEVERITIES
+
+    found = check_files(
+        tool, files, parameters=parameters, histories=how.history, read_options=how.read, progress=TERMINAL
+    )
+    how.output.write(found)
+    failing = SEVERITIES[: SEVERITIES.index(how.fail_on.value) + 1]
+    return 1 if any(one.severity in failing for one in found.findings) else 0
+
+
+def _parameters(texts: Sequence[str]) -> dict[str, str]:
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
