@@ -29,7 +29,7 @@ def test_layers_are_drawn_as_the_import_contract_has_them(start: str, container:
 
 def test_sub_packages_are_listed():
     """Every sub-package is listed with its package, and nothing else is listed."""
-    listed = {layer: set(names.split(" · ")) for layer, names in _drawing("cli         compare")}
+    listed = {layer: set(names.split(" · ")) for layer, names in _drawing("cli         diagnose")}
     there: dict[str, set[str]] = {}
     for init in SRC.glob("*/*/__init__.py"):
         there.setdefault(init.parent.parent.name, set()).add(init.parent.name)

@@ -4,7 +4,6 @@ import ast
 import re
 import typing
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from contract.test_statements import ROOM, strings
 from contract.tree import ROOT, SRC, functions, python_files
 from live.connecting import COMMANDS, HELD_ON, REFUSED, WATCH
-from plimsoll.cli import explain as cli_explain
+from plimsoll.app.options import StatementChoice
 from plimsoll.model.database import Observation
 from plimsoll.model.session_load import SessionLoad
 from plimsoll.sources.postgres.answers import PATIENCE_S
@@ -83,7 +82,7 @@ def test_every_word_that_a_snapshot_keeps_of_a_server_is_listed():
 
 def test_numbers_of_statements_that_people_name_are_those_of_the_code():
     """The time of a statement that `explain record` runs, and how long it waits for a lock."""
-    (default,) = re.findall(r'timeout: Timeout = "(\d+)s"', Path(cli_explain.__file__).read_text())
+    default = StatementChoice().timeout.removesuffix("s")
 
     text = " ".join(section("Terms").split())
     assert f"after {default} s (`--timeout`)" in text

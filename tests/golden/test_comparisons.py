@@ -9,10 +9,9 @@ import pytest
 
 from alike import is_alike
 from contract.tree import ROOT
-from plimsoll.app.compare import compare_snapshots
-from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.compare import compare_snapshots, read_sides
+from plimsoll.app.options import InstanceOptions, ReadOptions, Split
 from plimsoll.app.render import render
-from plimsoll.app.sides import Split, read_sides
 from plimsoll.model.comparison import Comparison, LimitsOutcome, MeasuredQuantity, WindowStatistic
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.reports.compare.json import render_compare_json

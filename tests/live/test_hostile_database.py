@@ -13,7 +13,7 @@ from live.connecting import COMMANDS, HELD_ON, REFUSED, arguments_of, rows_in
 from live.hostile_database import HostileDatabase
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
-from plimsoll.app.database_watch import databases_of
+from plimsoll.app.watched_databases import databases_of
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres import connect
 from plimsoll.sources.postgres.parts import EVERYTHING

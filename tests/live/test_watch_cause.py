@@ -16,7 +16,7 @@ from live.counted import flush_statistics
 from live.installed import NEWEST, postgres_binaries
 from live.prometheus_server import wait_for
 from live.share_cases import PARTS, SETTINGS, SETUP, Work
-from plimsoll.app.database_watch import databases_of, load_of
+from plimsoll.app.watched_databases import databases_of, load_of
 from plimsoll.errors import UsageError
 from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.watch.config import InspectionSettings, TargetSettings, WatchSettings, open_receivers

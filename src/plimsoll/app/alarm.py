@@ -5,6 +5,7 @@ from plimsoll.alarms.replay import history_of
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
+from plimsoll.app.targets import Target
 from plimsoll.errors import UsageError
 from plimsoll.model.alarm import AlarmHistory, AlarmSet
 from plimsoll.model.ceiling import Dimension, Phase
@@ -13,7 +14,10 @@ from plimsoll.model.instance import Instance
 
 
 def alarms_of(
-    target: str | None, flags: InstanceOptions, read_options: ReadOptions | None = None, progress: Progress = SILENT
+    target: str | Target | None,
+    flags: InstanceOptions,
+    read_options: ReadOptions | None = None,
+    progress: Progress = SILENT,
 ) -> AlarmSet:
     """
     Return the alarms for an instance, with what each would have done in the window of the target.

@@ -1,33 +1,18 @@
 """Run `plimsoll explain record`: choose statements and parameters, explain them, collect the plans."""
 
 from collections.abc import Callable
-from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll import __version__
+from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import StatementChoice
 from plimsoll.causes.statements.statements import capture_of, work_between
 from plimsoll.errors import UsageError
 from plimsoll.model.database import Statement
 from plimsoll.model.explain import Capture, CaptureFile, UnrecordedStatement
 from plimsoll.sources.explain.record import Recorder, check, parameters_for
 from plimsoll.sources.explain.statements import StatementToRun, parameters_in, statements_in
-
-
-class StatementChoice(Struct, frozen=True, kw_only=True):
-    """Which statements to explain, and how."""
-
-    statements: tuple[str, ...]
-    file: Path | None
-    top: int | None
-    watched_s: int | None
-    parameters: tuple[str | None, ...] | None
-    parameter_file: Path | None
-    is_generic: bool
-    timeout_s: int
-    runs: int
-    allows_writes: bool
 
 
 def record_server(dsn: str, choice: StatementChoice, *, sleep: Callable[[float], None], now_s: float) -> CaptureFile:
@@ -47,6 +32,7 @@ def record_server(dsn: str, choice: StatementChoice, *, sleep: Callable[[float],
     named = [*choice.statements, *(statements_in(choice.file) if choice.file else ())]
     if not named and choice.top is None:
         raise UsageError("no statement was given", "Give --statement, --statements FILE or --top N.")
+    timeout_s = seconds_of(choice.timeout, "--timeout")
     recorder = Recorder(dsn)
     try:
         wanted = [StatementToRun(statement=statement) for statement in named]
@@ -57,14 +43,14 @@ def record_server(dsn: str, choice: StatementChoice, *, sleep: Callable[[float],
             chosen, unrecorded = recorder.wanted_of(statements, choice.top)
             wanted += chosen
             counted = _of(chosen, counted)
-        wanted = [parameters_for(item, given, choice.parameters) for item in wanted]
+        wanted = [parameters_for(item, given, choice.parameters or None) for item in wanted]
         if not counted and not unrecorded:
             check(wanted)
         captures = list(counted)
         for item in wanted:
             for _ in range(choice.runs):
                 found = recorder.explain(
-                    item, timeout_s=choice.timeout_s, allows_writes=choice.allows_writes, is_generic=choice.is_generic
+                    item, timeout_s=timeout_s, allows_writes=choice.allows_writes, is_generic=choice.is_generic
                 )
                 if isinstance(found, UnrecordedStatement):
                     unrecorded.append(found)
@@ -91,9 +77,9 @@ def _counted(
 ) -> tuple[list[Statement], list[Capture]]:
     """Return statements by time spent, since the reset or while watched, with the means of those watched."""
     first = recorder.statements()
-    if choice.watched_s is None:
+    if choice.watched is None:
         return list(first), []
-    sleep(choice.watched_s)
+    sleep(seconds_of(choice.watched, "--for"))
     works = [work.statement for work in work_between(first, recorder.statements())]
     works.sort(key=lambda work: -work.exec_s)
     return works, [capture_of(work) for work in works]

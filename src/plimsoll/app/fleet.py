@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from plimsoll.app.options import ReadOptions
 from plimsoll.app.read import in_window
+from plimsoll.app.targets import Files
 from plimsoll.diagnosis.overview import overview_of, overview_row
 from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.contained import collecting, guarded
@@ -20,7 +21,7 @@ Spent = Callable[[], tuple[Usage | None, Decimal | None]]
 
 
 def read_files(
-    target: str, *, instance_file: Path | None, read_options: ReadOptions
+    target: Files, *, instance_file: Path | None, read_options: ReadOptions
 ) -> Iterator[Snapshot | UnreadInstance]:
     """
     Yield every instance of a folder or file, cut to the requested window if there is one.
@@ -32,7 +33,7 @@ def read_files(
     """
     from plimsoll.sources.targets.many import read_all
 
-    path = Path(target)
+    path = target.path
     if not path.exists():
         raise UsageError(f"target '{target}' does not exist", "Give a file or folder.")
     for found in read_all(path, instance_file=instance_file):

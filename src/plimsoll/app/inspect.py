@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from plimsoll.app.processors import with_processors
 from plimsoll.app.reference_ceiling import ReferenceCeiling, reference_ceiling
-from plimsoll.errors import ServerFull
+from plimsoll.errors import CatalogError, ServerFull
 from plimsoll.model.cause import Inspection
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.database import Observation
@@ -94,7 +93,7 @@ def inspect_for_diagnosis(
         for i in diagnosis.intervals
         if i.dimension is not Dimension.AMOUNT
     )
-    seen = with_processors(observation, diagnosis.instance)
+    seen = _with_processors(observation, diagnosis.instance)
     reference = reference_ceiling(diagnosis)
     if parts != 1 and reference.bytes_per_s is not None:
         note = f"the database ran one of {parts:g} equal parts of the load; shares are of a part of the ceiling"
@@ -119,3 +118,30 @@ def inspect_for_diagnosis(
 
 def _real(moment_s: float, clock: CreditClock | None) -> float:
     return float(moment_s) if clock is None else clock.real_of(moment_s)
+
+
+def _with_processors(observation: Observation, instance: Instance) -> Observation:
+    """
+    Return the observation with the instance's processors, unless the server itself reported a number.
+
+    Args:
+        observation: of the server that runs on the instance.
+        instance: as described or recorded; an unknown class adds nothing.
+    """
+    if observation.server.vcpu_count is not None:
+        return observation
+    count = _vcpu_count(instance)
+    if count is None:
+        return observation
+    return replace(observation, server=replace(observation.server, vcpu_count=count))
+
+
+def _vcpu_count(instance: Instance) -> int | None:
+    from plimsoll.catalog.load import catalog
+    from plimsoll.limits.class_limits import limits_of
+
+    try:
+        limits = limits_of(instance, catalog())
+    except CatalogError:
+        limits = None
+    return instance.vcpu_count if limits is None else limits.vcpu_count

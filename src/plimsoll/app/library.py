@@ -9,12 +9,11 @@ from pathlib import Path
 
 from plimsoll import __version__
 from plimsoll.app.compare import compare_snapshots
-from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.diagnose import diagnose_snapshot, read_with_statements
 from plimsoll.app.inspect import NO_CEILING, inspect_for_diagnosis, inspect_observation, observe
 from plimsoll.app.moments import now_s
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import plan_snapshot
-from plimsoll.app.read import read_target
 from plimsoll.app.render import Form, Found, Report, render
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Inspection
@@ -60,7 +59,7 @@ def read(
     >>> snapshot.instance.db_class
     'db.r5.2xlarge'
     """
-    return read_target(str(target), instance or InstanceOptions(), options, has_statements=True)
+    return read_with_statements(str(target), instance or InstanceOptions(), options)
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:

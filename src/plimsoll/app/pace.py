@@ -97,7 +97,7 @@ def named_pace(target: PaceTarget, terms: PaceTerms, progress: Progress) -> tupl
 
 
 def _pace_of(target: PaceTarget, terms: PaceTerms, progress: Progress = SILENT) -> tuple[Pace, str]:
-    if target.target == "-":
+    if str(target.target) == "-":
         raise UsageError("standard input has the batch", "Give rds:NAME, prom:URL or a file.")
     snapshot = read_to_pace(target, progress)
     chain, notes = ceilings_to_pace(snapshot.instance)

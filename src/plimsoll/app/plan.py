@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from plimsoll.app.moments import today
 from plimsoll.app.options import ReadOptions
 from plimsoll.app.prices import book_of
-from plimsoll.app.targets import RDS, is_live
+from plimsoll.app.targets import LIVE, Rds, Target
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, engine_family
@@ -32,15 +32,15 @@ _DAY_S = 86_400
 _DAY_SHOWN = 0.95
 
 
-def with_two_weeks(target: str, read_options: ReadOptions) -> ReadOptions:
+def with_two_weeks(target: Target, read_options: ReadOptions) -> ReadOptions:
     """Read a live target for two weeks, unless a window was asked for."""
     is_asked = read_options.last is not None or read_options.since is not None
-    return read_options if is_asked or not is_live(target) else replace(read_options, last=PLAN_LAST)
+    return read_options if is_asked or not isinstance(target, LIVE) else replace(read_options, last=PLAN_LAST)
 
 
-def in_region(snapshot: Snapshot, target: str, read_options: ReadOptions) -> Snapshot:
+def in_region(snapshot: Snapshot, target: Target, read_options: ReadOptions) -> Snapshot:
     """Return the snapshot with the region of `--region`; an instance read from AWS keeps its own."""
-    if read_options.region is None or target.startswith(RDS):
+    if read_options.region is None or isinstance(target, Rds):
         return snapshot
     return replace(snapshot, instance=replace(snapshot.instance, region=read_options.region))
 
@@ -110,11 +110,11 @@ def _known_and_prices(diagnosis: Diagnosis, snapshot: Snapshot, prices: Path | N
     return known, book_of(region, prices)
 
 
-def could_plan(snapshot: Snapshot, target: str, read_options: ReadOptions) -> bool:
+def could_plan(snapshot: Snapshot) -> bool:
     """Return whether instance and region are known well enough for a plan."""
     from plimsoll.catalog.load import catalog
 
-    instance = in_region(snapshot, target, read_options).instance
+    instance = snapshot.instance
     try:
         _region_of(instance, catalog())
     except (UsageError, CatalogError):

@@ -8,19 +8,18 @@ window only if one is requested.
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from plimsoll.app.counted import with_counts
 from plimsoll.app.instance import with_flags
 from plimsoll.app.moments import window_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.progress import SILENT, Progress
-from plimsoll.app.targets import PROMETHEUS, RDS, STANDARD_INPUT, is_fleet
+from plimsoll.app.targets import PROMETHEUS, RDS, Files, Prometheus, Rds, Target, target_of
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
@@ -30,20 +29,23 @@ from plimsoll.units import format_time
 
 if TYPE_CHECKING:
     from plimsoll.sources.aws.account import Account
-    from plimsoll.sources.aws.session_load import Chosen, StretchesOf
+    from plimsoll.sources.aws.session_load import Chosen
 
 Meter = Callable[[], Usage]
 
 DEFAULT_LAST = "24h"
 
 
+class OpenReading(NamedTuple):
+    """What was read of a target, and how to ask its account for more."""
+
+    snapshot: Snapshot
+    with_statements: "Callable[[Snapshot, Chosen], Snapshot]"
+    """Adds who was active in stretches of the window, if the target is an account that knows."""
+
+
 def read_target(
-    target: str,
-    flags: InstanceOptions,
-    read_options: ReadOptions | None = None,
-    progress: Progress = SILENT,
-    *,
-    has_statements: bool = False,
+    target: str | Target, flags: InstanceOptions, read_options: ReadOptions | None = None, progress: Progress = SILENT
 ) -> Snapshot:
     """
     Return the snapshot of a target, with the flags applied to its instance.
@@ -53,37 +55,60 @@ def read_target(
         flags: overrides; every given flag wins over the source.
         read_options: window and access.
         progress: shown while a source is read.
-        has_statements: whether to ask Performance Insights who was active while a limit was reached.
 
     Raises:
         UsageError: the target does not exist, or a flag is not valid.
         SourceError: the source refuses, or does not answer.
         DataError: the target holds nothing that can be read.
     """
+    with reading_of(target, flags, read_options, progress) as reading:
+        return reading.snapshot
+
+
+@contextmanager
+def reading_of(
+    target: str | Target,
+    flags: InstanceOptions,
+    read_options: ReadOptions | None = None,
+    progress: Progress = SILENT,
+    *,
+    has_statements: bool = False,
+) -> Iterator[OpenReading]:
+    """
+    Read a target as `read_target` does, and yield the reading with its account open.
+
+    Args:
+        target: as for `read_target`; likewise flags, read_options, progress and errors.
+        has_statements: whether the account will be asked who was active.
+    """
     read_options = read_options or ReadOptions()
     with_flags(Instance(), flags)  # refuses flags that are not valid before any request is sent
-    if is_fleet(target):
-        raise UsageError(
-            f"'{target}' matches several instances, but one is needed", "Name one, for example rds:orders-primary."
-        )
-    if target.startswith(RDS):
-        if flags.instance_file is not None or flags.identifier is not None:
+    target = target_of(target)
+    source: AbstractContextManager[OpenReading]
+    match target:
+        case Rds(is_pattern=True):
+            raise UsageError(
+                f"'{target}' matches several instances, but one is needed", "Name one, for example rds:orders-primary."
+            )
+        case Rds() if flags.instance_file is not None or flags.identifier is not None:
             raise UsageError(
                 f"'{target}' names the instance, and the account says what was bought",
                 "Leave out --instance and --identifier; --class and the like still replace what it says.",
             )
-        chosen = (lambda s: _chosen(s, flags)) if has_statements else None
-        snapshot = _read_rds(target.removeprefix(RDS), read_options, progress, chosen)
-    elif target.startswith(PROMETHEUS):
-        snapshot = _read_prometheus(target.removeprefix(PROMETHEUS), flags, read_options, progress)
-    else:
-        snapshot = _read_file(target, flags, read_options, progress)
-    snapshot = with_counts(snapshot, read_options.counts)
-    return msgspec.structs.replace(snapshot, instance=with_flags(snapshot.instance, flags))
+        case Rds():
+            source = _read_rds(target.name, read_options, progress, has_statements=has_statements)
+        case Prometheus():
+            source = _alone(_read_prometheus(target.url, flags, read_options, progress))
+        case Files():
+            source = _alone(_read_file(target, flags, read_options, progress))
+    with source as reading:
+        snapshot = with_counts(reading.snapshot, read_options.counts)
+        instance = with_flags(snapshot.instance, flags)
+        yield reading._replace(snapshot=msgspec.structs.replace(snapshot, instance=instance))
 
 
 def read_fleet(
-    target: str,
+    target: Rds,
     read_options: ReadOptions,
     window_s: tuple[int, int],
     *,
@@ -94,7 +119,7 @@ def read_fleet(
     Return the instances that match a pattern, one by one; the requests so far; and what it waits for.
 
     Args:
-        target: `rds:` and a pattern.
+        target: a pattern.
         read_options: access.
         window_s: epoch seconds, [start, end).
         metrics: to ask for; None for all.
@@ -108,10 +133,10 @@ def read_fleet(
     from plimsoll.sources.aws.metric_data import WANTED
     from plimsoll.sources.aws.read import read_instances
 
-    account = _account(read_options, target.removeprefix(RDS))
+    account = _account(read_options, target.name)
     stream = read_instances(
         account,
-        target.removeprefix(RDS),
+        target.name,
         window_s,
         ec2_type_of=ec2_type_of,
         metrics=WANTED if metrics is None else metrics,
@@ -121,7 +146,7 @@ def read_fleet(
 
 
 def read_prometheus_instances(
-    target: str,
+    target: Prometheus,
     pattern: str,
     read_options: ReadOptions,
     window_s: tuple[int, int],
@@ -131,7 +156,7 @@ def read_prometheus_instances(
     Return a server's instances that match a pattern, one by one, and its address without a password.
 
     Args:
-        target: `prom:` and an address.
+        target: the server.
         pattern: shell pattern.
         read_options: matches and headers.
         window_s: epoch seconds, [start, end).
@@ -143,23 +168,22 @@ def read_prometheus_instances(
     """
     from plimsoll.sources.prometheus.read import read_prometheus_fleet, server_of
 
-    url = target.removeprefix(PROMETHEUS)
-    server = server_of(url, match=read_options.match, headers=read_options.headers, environment=os.environ)
+    server = server_of(target.url, match=read_options.match, headers=read_options.headers, environment=os.environ)
     stream = read_prometheus_fleet(server, window_s, pattern, is_chosen=is_chosen)
     return stream, f"{PROMETHEUS}{server.url}"
 
 
-def check_account(target: str, read_options: ReadOptions) -> None:
+def check_account(target: Rds, read_options: ReadOptions) -> None:
     """
     Refuse a profile that does not exist, or an account without a region; nothing is asked.
 
     Raises:
         UsageError: the configuration of AWS cannot be used.
     """
-    _account(read_options, target.removeprefix(RDS))
+    _account(read_options, target.name)
 
 
-def check_prometheus(target: str, match: Sequence[str]) -> None:
+def check_prometheus(target: Prometheus, match: Sequence[str]) -> None:
     """
     Refuse a target that is no address of a server, or a match that is none; nothing is asked.
 
@@ -168,28 +192,30 @@ def check_prometheus(target: str, match: Sequence[str]) -> None:
     """
     from plimsoll.sources.prometheus.read import server_of
 
-    url = target.removeprefix(PROMETHEUS)
-    server_of(url, match=match, headers=(), environment=os.environ)
+    server_of(target.url, match=match, headers=(), environment=os.environ)
 
 
-def _chosen(snapshot: Snapshot, flags: InstanceOptions) -> "Chosen | None":
-    """Return the stretches whose statements are worth asking for."""
-    from plimsoll.app.diagnose import diagnose_snapshot
-    from plimsoll.diagnosis.stretches import stretches_of
-
-    instance = with_flags(snapshot.instance, flags)
-    found = stretches_of(diagnose_snapshot(msgspec.structs.replace(snapshot, instance=instance)))
-    return None if found is None else (found.why, found.during, found.outside)
+def _alone(snapshot: Snapshot) -> AbstractContextManager[OpenReading]:
+    return nullcontext(OpenReading(snapshot, lambda found, _: found))
 
 
-def _read_rds(name: str, read_options: ReadOptions, progress: Progress, stretches_of: "StretchesOf | None") -> Snapshot:
+@contextmanager
+def _read_rds(
+    name: str, read_options: ReadOptions, progress: Progress, *, has_statements: bool
+) -> Iterator[OpenReading]:
     from plimsoll.sources.aws.read import read_instance
+    from plimsoll.sources.aws.session_load import with_statements
 
     account, window_s = _account(read_options, name), live_window(read_options)
     try:
         with progress.waiting(lambda: waiting_for(account)):
-            snapshot = read_instance(account, name, window_s, ec2_type_of=ec2_type_of, stretches_of=stretches_of)
-        return msgspec.structs.replace(snapshot, asked_s=window_s)
+            snapshot, described = read_instance(
+                account, name, window_s, ec2_type_of=ec2_type_of, has_statements=has_statements
+            )
+            yield OpenReading(
+                msgspec.structs.replace(snapshot, asked_s=window_s),
+                lambda found, chosen: with_statements(account, described, found, chosen),
+            )
     finally:
         progress.spent(account.usage, cost_of(account.usage))
 
@@ -260,22 +286,22 @@ def cost_of(usage: Usage) -> Decimal | None:
     return None if price is None else price.usd * usage.metrics_requested / 1000
 
 
-def _read_file(target: str, flags: InstanceOptions, read_options: ReadOptions, progress: Progress) -> Snapshot:
+def _read_file(target: Files, flags: InstanceOptions, read_options: ReadOptions, progress: Progress) -> Snapshot:
     from plimsoll.sources.files.standard_input import InputProgress
     from plimsoll.sources.targets.one import read
 
-    path = Path(target)
-    if not path.exists() and target != STANDARD_INPUT:
+    path = target.path
+    if not path.exists() and not target.is_standard_input:
         raise UsageError(
             f"target '{target}' does not exist",
             "Give rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
         )
     input_progress = InputProgress()
-    with progress.waiting(input_progress.text) if target == STANDARD_INPUT else nullcontext():
+    with progress.waiting(input_progress.text) if target.is_standard_input else nullcontext():
         snapshot = read(
             path, instance_file=flags.instance_file, identifier=flags.identifier, input_progress=input_progress
         )
-    return in_window(snapshot, target, read_options)
+    return in_window(snapshot, target.name, read_options)
 
 
 def in_window(snapshot: Snapshot, name: str, read_options: ReadOptions) -> Snapshot:
@@ -303,3 +329,49 @@ def in_window(snapshot: Snapshot, name: str, read_options: ReadOptions) -> Snaps
     # Without --from or --last the window begins with the data.
     begins_s = window[0] if read_options.since or read_options.last else max(window[0], start)
     return msgspec.structs.replace(found, asked_s=(begins_s, window[1]))
+
+
+def with_counts(snapshot: Snapshot, files: Sequence[Path]) -> Snapshot:
+    """
+    Add the series of the same time from other files to a snapshot.
+
+    Args:
+        snapshot: what was measured; its own series do not change.
+        files: exports or snapshots, in any form that a target may have; the first file that has a
+            metric provides it.
+
+    Raises:
+        UsageError: a file does not exist.
+        DataError: a file cannot be read, covers another time, or has nothing new.
+    """
+    for file in files:
+        snapshot = _with_file(snapshot, file)
+    return snapshot
+
+
+def _with_file(snapshot: Snapshot, file: Path) -> Snapshot:
+    from plimsoll.sources.targets.one import read
+
+    if not file.exists():
+        raise UsageError(f"'{file}' does not exist", "Give --counts a file or folder of exported metrics.")
+    found = read(file)
+    window = snapshot.window_s
+    start, end = found.window_s or (0, 0)
+    same_time = found if window is None else cut(found, window)
+    if not same_time.series:
+        raise DataError(
+            f"'{file}' covers none of the time in which '{snapshot.source}' was measured",
+            f"It covers {format_time(start)} to {format_time(end)}.",
+        )
+    new = {m: s for m, s in same_time.series.items() if m not in snapshot.series}
+    if not new:
+        names = ", ".join(sorted(metric.value for metric in same_time.series))
+        raise DataError(
+            f"'{file}' has no metric that the target lacks: {names}",
+            "Name its columns arrivals_per_s, transactions_per_s, active_session_count or waiting_work_count.",
+        )
+    return msgspec.structs.replace(
+        snapshot,
+        series={**snapshot.series, **new},
+        gaps=tuple(gap for gap in snapshot.gaps if gap.metric not in {m.value for m in new}),
+    )

@@ -1,31 +1,84 @@
-"""Tell kinds of targets apart: `rds:NAME`, `prom:URL`, standard input, or a file or folder."""
+"""What a target is: instances of an account, a server, or files. A text is parsed once, by `target_of`."""
 
-from plimsoll.app.options import LIVE, InstanceOptions
+from pathlib import Path
 
-RDS, PROMETHEUS = LIVE
-STANDARD_INPUT = "-"
+from msgspec import Struct
+
+RDS, PROMETHEUS = "rds:", "prom:"
 EVERY = "*"
 """The identifier that selects every instance of a folder or file."""
-_WILDCARDS = frozenset("*?[")
 
 
-def is_live(target: str) -> bool:
-    """Return whether the target is read for a window up to now."""
-    return target.startswith(LIVE)
+class Rds(Struct, frozen=True):
+    """`rds:NAME`: instances of an AWS account."""
+
+    name: str
+    """Name or ARN of one, or a pattern of several, for example `orders-*`."""
+
+    @property
+    def is_pattern(self) -> bool:
+        """Return whether it can match several instances."""
+        return _is_pattern(self.name)
+
+    def __str__(self) -> str:
+        """Return the target as it is written."""
+        return f"{RDS}{self.name}"
 
 
-def is_fleet(target: str) -> bool:
-    """Return whether the target names several instances: `rds:*`, `rds:orders-*`."""
-    return target.startswith(RDS) and not _WILDCARDS.isdisjoint(target)
+class Prometheus(Struct, frozen=True):
+    """`prom:URL`: a server with metrics of instances."""
+
+    url: str
+
+    def __str__(self) -> str:
+        """Return the target as it is written."""
+        return f"{PROMETHEUS}{self.url}"
 
 
-def is_pattern(name: str | None) -> bool:
-    """Return whether a name can match several instances: `*`, `orders-*`."""
-    return name is not None and not _WILDCARDS.isdisjoint(name)
+class Files(Struct, frozen=True):
+    """A recorded snapshot, a file or folder of exported metrics, or `-` for standard input."""
+
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the file or folder."""
+        return Path(self.name)
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Return whether it can be read only once."""
+        return self.name == "-"
+
+    def __str__(self) -> str:
+        """Return the target as it is written."""
+        return self.name
 
 
-def is_several(target: str, flags: InstanceOptions) -> bool:
-    """Return whether a target and its options select several instances."""
-    if target.startswith(PROMETHEUS):
-        return is_pattern(flags.identifier)
-    return is_fleet(target) or (not target.startswith(RDS) and flags.identifier == EVERY)
+Target = Rds | Prometheus | Files
+LIVE = (Rds, Prometheus)
+"""Kinds of targets that are read up to now."""
+
+
+def target_of(text: "str | Target") -> Target:
+    """Return what a text names; a target that was parsed before is returned as it is."""
+    if not isinstance(text, str):
+        return text
+    if text.startswith(RDS):
+        return Rds(text.removeprefix(RDS))
+    return Prometheus(text.removeprefix(PROMETHEUS)) if text.startswith(PROMETHEUS) else Files(text)
+
+
+def is_several(target: Target, identifier: str | None) -> bool:
+    """Return whether a target, and the `--identifier` given with it, select several instances."""
+    match target:
+        case Rds():
+            return target.is_pattern
+        case Prometheus():
+            return identifier is not None and _is_pattern(identifier)
+        case Files():
+            return identifier == EVERY
+
+
+def _is_pattern(name: str) -> bool:
+    return not set("*?[").isdisjoint(name)

@@ -3,18 +3,17 @@
 import re
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.app.database_watch import databases_of, load_of
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import read_files
 from plimsoll.app.options import ReadOptions
 from plimsoll.app.plan import could_plan, plan_snapshot
 from plimsoll.app.read import Meter, check_account, check_prometheus, read_fleet, read_prometheus_instances
-from plimsoll.app.targets import PROMETHEUS, RDS, is_live
+from plimsoll.app.targets import RDS, Files, Prometheus, Rds, target_of
+from plimsoll.app.watched_databases import databases_of, load_of
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.diagnosis import Diagnosis
@@ -111,7 +110,7 @@ def first_steps(diagnosis: Diagnosis, snapshot: Snapshot) -> tuple[str, ...]:
         snapshot: the window; hours show what would lift the ceiling now, and not what a week needs.
     """
     planned: tuple[str, ...] = ()
-    if _binds_for_good(diagnosis) and could_plan(snapshot, "", ReadOptions()):
+    if _binds_for_good(diagnosis) and could_plan(snapshot):
         try:
             planned = _steps_of(plan_snapshot(diagnosis, snapshot, PlanConstraints()))
         except PlimsollError:
@@ -191,15 +190,16 @@ def _cost(
 
 
 def _opened(settings: TargetSettings) -> WatchTarget:
-    if settings.target.startswith(RDS):
-        return _of_account(settings)
-    if settings.target.startswith(PROMETHEUS):
+    target = target_of(settings.target)
+    if isinstance(target, Rds):
+        return _of_account(settings, target)
+    if isinstance(target, Prometheus):
         for name in ("region", "profile", "role"):
             if getattr(settings, name):
                 raise UsageError(
                     f"the target '{settings.target}' is a server, and {name} belongs to rds:NAME", f"Leave {name} out."
                 )
-        return _of_prometheus(settings)
+        return _of_prometheus(settings, target)
     for name in ("region", "profile", "role", "match"):
         if getattr(settings, name):
             kind = "prom:URL" if name == "match" else "rds:NAME"
@@ -209,26 +209,21 @@ def _opened(settings: TargetSettings) -> WatchTarget:
 
     def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         del window_s
-        stream = read_files(settings.target, instance_file=None, read_options=ReadOptions())
+        stream = read_files(target, instance_file=None, read_options=ReadOptions())
         return (item for item in stream if is_chosen(_identifier(item)))
 
     return WatchTarget(
-        name=settings.target,
-        account=settings.account,
-        is_live=is_live(settings.target),
-        metric_count=0,
-        read=read,
-        spent=lambda: 0,
+        name=settings.target, account=settings.account, is_live=False, metric_count=0, read=read, spent=lambda: 0
     )
 
 
-def _of_account(settings: TargetSettings) -> WatchTarget:
+def _of_account(settings: TargetSettings, target: Rds) -> WatchTarget:
     if settings.match:
         raise UsageError(
             f"the target '{settings.target}' is an account, and match belongs to prom:URL",
             "Leave match out, and write a pattern in the target: rds:'orders-*'.",
         )
-    if settings.target == RDS:
+    if not target.name:
         raise UsageError(f"'{RDS}' names no instance", "Write rds:orders-primary, or rds:'*' for all.")
     meters: list[Meter] = []
     options = ReadOptions(
@@ -238,7 +233,7 @@ def _of_account(settings: TargetSettings) -> WatchTarget:
         max_api_calls=_CALLS_MAX,
     )
     try:
-        check_account(settings.target, options)
+        check_account(target, options)
     except UsageError as error:
         # A watch has no such options: its targets have keys of the same names.
         hint = _OPTION.sub(r"\1 in [[targets]]", error.hint)
@@ -246,7 +241,7 @@ def _of_account(settings: TargetSettings) -> WatchTarget:
 
     def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
         # A new connection each time: credentials may have changed, and what failed before may work again.
-        stream, meter, _ = read_fleet(settings.target, options, window_s, metrics=WATCHED_METRICS, is_chosen=is_chosen)
+        stream, meter, _ = read_fleet(target, options, window_s, metrics=WATCHED_METRICS, is_chosen=is_chosen)
         meters.append(meter)
         return stream
 
@@ -266,12 +261,12 @@ def _of_account(settings: TargetSettings) -> WatchTarget:
     )
 
 
-def _of_prometheus(settings: TargetSettings) -> WatchTarget:
-    check_prometheus(settings.target, settings.match)
+def _of_prometheus(settings: TargetSettings, target: Prometheus) -> WatchTarget:
+    check_prometheus(target, settings.match)
     options = ReadOptions(match=settings.match)
 
     def read(window_s: tuple[int, int], is_chosen: Callable[[str], bool]) -> Iterator[Snapshot | UnreadInstance]:
-        stream, _ = read_prometheus_instances(settings.target, "*", options, window_s, is_chosen)
+        stream, _ = read_prometheus_instances(target, "*", options, window_s, is_chosen)
         return stream
 
     return WatchTarget(
@@ -291,7 +286,8 @@ def check_files(settings: WatchSettings) -> None:
         UsageError: one of them does not exist.
     """
     for one in settings.targets:
-        if not is_live(one.target) and not Path(one.target).exists():
+        target = target_of(one.target)
+        if isinstance(target, Files) and not target.path.exists():
             raise UsageError(
                 f"target '{one.target}' does not exist",
                 "Give rds:NAME, rds:'*', prom:URL, or a file or folder of metrics.",

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from plimsoll.app.moments import epoch_of
+from plimsoll.app.options import Option
+from plimsoll.cli.option_groups import expand
 from plimsoll.errors import UsageError
 from plimsoll.units import format_time
 
@@ -18,55 +21,49 @@ if TYPE_CHECKING:  # the other commands need neither
 # A judgement: a list prints this many names, and counts the rest.
 _NAMED_MAX = 20
 
-_app = typer.Typer(
-    name="catalog",
-    help="Show the documented limits, or compare them with an answer of AWS.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
 
 def register(app: typer.Typer) -> None:
     """Add the command group to the application."""
-    app.add_typer(_app)
+    group = typer.Typer(
+        help="Show the documented limits, or compare them with an answer of AWS.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    group.command("show")(expand(show))
+    group.command("refresh")(expand(refresh))
+    app.add_typer(group, name="catalog")
 
 
-@_app.command("show")
-def show(
-    db_class: Annotated[
-        str | None,
-        typer.Argument(metavar="[CLASS]", help="Instance class, for example db.r5.2xlarge (default: list all)."),
-    ] = None,
-) -> None:
+class ShowOptions(Struct, frozen=True, kw_only=True):
+    """The options of `catalog show`."""
+
+    db_class: Annotated[str | None, Option("[CLASS]")] = None
+    """Instance class, for example db.r5.2xlarge (default: list all)."""
+
+
+class RefreshOptions(Struct, frozen=True, kw_only=True):
+    """The options of `catalog refresh`."""
+
+    answer: Annotated[str, Option("--from FILE")]
+    """Answer of 'aws ec2 describe-instance-types'; '-' is standard input."""
+    write: Annotated[Path | None, Option("--write DIR")] = None
+    """Write the new tables to this folder."""
+    read_on: Annotated[str | None, Option("--read-on DATE")] = None
+    """Date of the answer (default: today)."""
+    family: Annotated[tuple[str, ...], Option("--family NAME")] = ()
+    """Add this EC2 family, even if no list says that RDS uses it. Repeatable."""
+
+
+def show(options: ShowOptions) -> None:
     """List the classes, or print the documented limits of one class, legacy limits included."""
     from plimsoll.catalog.load import catalog
 
     facts = catalog()
-    lines = _class_lines(facts, db_class) if db_class else facts.classes()
+    lines = _class_lines(facts, options.db_class) if options.db_class else facts.classes()
     sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
-@_app.command("refresh")
-def refresh(
-    answer: Annotated[
-        str,
-        typer.Option(
-            "--from", metavar="FILE", help="Answer of 'aws ec2 describe-instance-types'; '-' is standard input."
-        ),
-    ],
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="DIR", help="Write the new tables to this folder.")
-    ] = None,
-    read_on: Annotated[
-        str | None, typer.Option("--read-on", metavar="DATE", help="Date of the answer (default: today).")
-    ] = None,
-    family: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--family", metavar="NAME", help="Add this EC2 family, even if no list says that RDS uses it. Repeatable."
-        ),
-    ] = None,
-) -> None:
+def refresh(options: RefreshOptions) -> int:
     """
     Compare the catalog with an answer of 'aws ec2 describe-instance-types'.
 
@@ -75,13 +72,13 @@ def refresh(
     from plimsoll.catalog.load import catalog
     from plimsoll.catalog.refresh import refreshed
 
-    moment = epoch_of(read_on) if read_on else int(datetime.now(UTC).timestamp())
-    result = refreshed(_read(answer), catalog(), read_on=format_time(moment)[:10], families=tuple(family or ()))
+    moment = epoch_of(options.read_on) if options.read_on else int(datetime.now(UTC).timestamp())
+    result = refreshed(_read(options.answer), catalog(), read_on=format_time(moment)[:10], families=options.family)
     sys.stdout.write("".join(f"{line}\n" for line in _difference_lines(result)))
-    if write is not None:
-        _write(write, result)
-    elif result.added or result.changed:
-        raise typer.Exit(1)
+    if options.write is not None:
+        _write(options.write, result)
+        return 0
+    return 1 if result.added or result.changed else 0
 
 
 def _read(answer: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -10,11 +11,12 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from plimsoll import __version__
-from plimsoll.cli.given import given_arguments
 from plimsoll.cli.help import HelpGroup, help_command_of, with_groups
 from plimsoll.errors import PlimsollError, UsageError
 
 _PROGRAM = "plimsoll"
+given_arguments: ContextVar[Sequence[str]] = ContextVar("given_arguments", default=())
+"""Of the command that runs, without the name of the program; empty where a program calls the library."""
 _COMPLETE = "_PLIMSOLL_COMPLETE"
 """Set by the script of a shell that asks for completions."""
 
@@ -29,8 +31,8 @@ class _Place(NamedTuple):
 COMMANDS = {
     "diagnose": _Place("plimsoll.cli.diagnose.command", "Find the limit that a database is at, and prove it"),
     "plan": _Place("plimsoll.cli.plan.command", "Find the cheapest change that lifts the ceiling"),
-    "inspect": _Place("plimsoll.cli.inspect.command", "Find what inside a database causes its reads and writes"),
-    "compare": _Place("plimsoll.cli.compare.command", "Compare two windows: limits, throughput, latency, headroom"),
+    "inspect": _Place("plimsoll.cli.inspect", "Find what inside a database causes its reads and writes"),
+    "compare": _Place("plimsoll.cli.compare", "Compare two windows: limits, throughput, latency, headroom"),
     "limits": _Place(
         "plimsoll.cli.limits", "Print every documented limit of an instance, and which one binds at each I/O size"
     ),

@@ -4,7 +4,10 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
+from plimsoll.app.options import Option
+from plimsoll.cli.option_groups import expand
 from plimsoll.errors import UsageError
 
 if TYPE_CHECKING:  # the other commands do not need it
@@ -23,23 +26,23 @@ _HEADINGS = {
 _WIDTH_MAX = 100
 
 
+class DocsOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
+
+    page: Annotated[str | None, Option("[PAGE]")] = None
+    """
+    Name of a page, for example export-metrics, or the code of a finding (default: list all pages).
+    """
+    search: Annotated[str | None, Option("--search WORDS")] = None
+    """List the pages that contain all of these words."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("docs")(docs)
+    app.command("docs")(expand(docs))
 
 
-def docs(
-    page: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PAGE]",
-            help="Name of a page, for example export-metrics, or the code of a finding (default: list all pages).",
-        ),
-    ] = None,
-    search: Annotated[
-        str | None, typer.Option("--search", metavar="WORDS", help="List the pages that contain all of these words.")
-    ] = None,
-) -> None:
+def docs(options: DocsOptions) -> None:
     """
     Read the documentation in the terminal: list its pages, print one, or search them.
 
@@ -51,6 +54,7 @@ def docs(
     from plimsoll.app.documentation import search as searched
     from plimsoll.reports.explained import page_of
 
+    page, search = options.page, options.search
     if page is not None and search is not None:
         raise UsageError("--search looks in all pages, and a page was named", "Give one of the two.")
     pages = documentation()

@@ -1,19 +1,19 @@
 """`plimsoll load`: load files into a table within the I/O budget."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
-from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.options import InstanceOptions, Option, ReadOptions
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.option_groups import expand
-from plimsoll.cli.options import INSTANCE, READ
-from plimsoll.cli.pace import TERMS, TERMS_PANEL
-from plimsoll.cli.waiting import TERMINAL, progress_while
+from plimsoll.cli.options import ACCESS, BOUGHT
+from plimsoll.cli.pace import TERMS_PANEL, TermsOptions
+from plimsoll.cli.progress import TERMINAL, progress_while
 from plimsoll.errors import UsageError
-from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.units import format_bytes, format_bytes_per_s, format_duration
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
@@ -23,142 +23,89 @@ if TYPE_CHECKING:  # the command line comes up without what it needs
 
 FORMAT_PANEL = "Rows"
 # More connections than this do not make PostgreSQL load faster into one table.
-_WORKERS_MAX = 64
+WORKERS_MAX = 64
 _CSV_ENDINGS = (".csv", ".csv.gz")
 
 
-Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILES TABLE", help="Files or s3://BUCKET/KEY, plain or gzip, and the table at the end."),
-]
-LoadDsn = Annotated[
-    str | None,
-    typer.Option(
-        "--dsn",
-        metavar="DSN",
-        envvar="PLIMSOLL_DSN",
-        show_envvar=True,
-        help="PostgreSQL server to load into, for example 'host=db1 dbname=orders user=etl'.",
-    ),
-]
-PaceBy = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        metavar="TARGET",
-        envvar="PLIMSOLL_TARGET",
-        show_envvar=True,
-        help="Metrics to pace by: rds:NAME or prom:URL (default: none; then half of the baseline of "
-        "--class and --storage).",
-    ),
-]
-Workers = Annotated[
-    int, typer.Option("--workers", metavar="N", min=1, max=_WORKERS_MAX, help="Use at most N connections.")
-]
-Truncate = Annotated[
-    bool,
-    typer.Option(
-        "--truncate",
-        help="Empty the table first, and forget what was loaded into it. After a failure, run the command without "
-        "it to go on.",
-    ),
-]
-SlowerCommits = Annotated[
-    float | None,
-    typer.Option(
-        "--commit-latency",
-        metavar="RATIO",
-        help="Send less while the 95th percentile of commits is above RATIO times what it was before the load, "
-        "for example 1.2 (default: commits are not watched).",
-        rich_help_panel=TERMS_PANEL,
-    ),
-]
-RowForm = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="FORM",
-        help="csv or text, as COPY has them (default: csv if the name ends in .csv or .csv.gz, else text).",
-        rich_help_panel=FORMAT_PANEL,
-    ),
-]
-WithHeader = Annotated[
-    bool, typer.Option("--with-header", help="Skip the first line of each file.", rich_help_panel=FORMAT_PANEL)
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="Between values (default: a comma in csv, a tab in text).",
-        rich_help_panel=FORMAT_PANEL,
-    ),
-]
-Null = Annotated[
-    str | None,
-    typer.Option(
-        "--null",
-        metavar="MARK",
-        help=r"For no value (default: nothing in csv, \N in text).",
-        rich_help_panel=FORMAT_PANEL,
-    ),
-]
-Quote = Annotated[
-    str | None,
-    typer.Option(
-        "--quote", metavar="CHARACTER", help='Around values in csv (default: ").', rich_help_panel=FORMAT_PANEL
-    ),
-]
-Encoding = Annotated[
-    str,
-    typer.Option(
-        "--encoding",
-        metavar="NAME",
-        help="Encoding of the files, as PostgreSQL names it.",
-        rich_help_panel=FORMAT_PANEL,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="LIST",
-        help="Columns of the rows in order, for example id,name (default: all of the table).",
-        rich_help_panel=FORMAT_PANEL,
-    ),
-]
+class RowOptions(Struct, frozen=True, kw_only=True):
+    """How the rows of files are written."""
+
+    row_format: Annotated[str | None, Option("--row-format FORM", FORMAT_PANEL)] = None
+    """csv or text, as COPY has them (default: csv if the name ends in .csv or .csv.gz, else text)."""
+    has_header: Annotated[bool, Option("--with-header", FORMAT_PANEL)] = False
+    """Skip the first line of each file."""
+    delimiter: Annotated[str | None, Option("--delimiter CHARACTER", FORMAT_PANEL)] = None
+    """Between values (default: a comma in csv, a tab in text)."""
+    null: Annotated[str | None, Option("--null MARK", FORMAT_PANEL)] = None
+    r"""For no value (default: nothing in csv, \N in text)."""
+    quote: Annotated[str | None, Option("--quote CHARACTER", FORMAT_PANEL)] = None
+    """Around values in csv (default: ")."""
+    encoding: Annotated[str, Option("--encoding NAME", FORMAT_PANEL)] = "UTF8"
+    """Encoding of the files, as PostgreSQL names it."""
+    columns: Annotated[str | None, Option("--columns LIST", FORMAT_PANEL)] = None
+    """Columns of the rows in order, for example id,name (default: all of the table)."""
+
+    def of(self, names: Sequence[str]) -> "CopyOptions":
+        """
+        Return how the rows of these files are written.
+
+        Raises:
+            UsageError: another format, names of both kinds, or more than one character.
+        """
+        from plimsoll.load.copy.table import CopyOptions
+
+        return CopyOptions(
+            is_csv=is_csv(names, self.row_format),
+            has_header=self.has_header,
+            delimiter=_character(self.delimiter, "--delimiter"),
+            null=self.null,
+            quote=_character(self.quote, "--quote"),
+            encoding=self.encoding,
+            columns=() if self.columns is None else _columns(self.columns),
+        )
+
+
+class RowOptionsOfLoad(RowOptions, frozen=True, kw_only=True):
+    """The same of `load`, which prints no report: `--format` has always been that of the rows here."""
+
+    row_format: Annotated[str | None, Option("--row-format --format FORM", FORMAT_PANEL)] = None
+    """csv or text, as COPY has them (default: csv if the name ends in .csv or .csv.gz, else text)."""
+
+
+class LoadOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
+
+    files: Annotated[tuple[str, ...], Option("FILES TABLE")]
+    """Files or s3://BUCKET/KEY, plain or gzip, and the table at the end."""
+    dsn: Annotated[str | None, Option("--dsn DSN", envvar="PLIMSOLL_DSN")] = None
+    """PostgreSQL server to load into, for example 'host=db1 dbname=orders user=etl'."""
+    target: Annotated[str | None, Option("--target TARGET", envvar="PLIMSOLL_TARGET")] = None
+    """
+    Metrics to pace by: rds:NAME or prom:URL (default: none; then half of the baseline of --class and --storage).
+    """
+    workers: Annotated[int, Option("--workers N", min=1, max=WORKERS_MAX)] = 8
+    """Use at most N connections."""
+    is_truncated_first: Annotated[bool, Option("--truncate")] = False
+    """
+    Empty the table first, and forget what was loaded into it. After a failure, run the command without it to go on.
+    """
+    commit_latency: Annotated[float | None, Option("--commit-latency RATIO", TERMS_PANEL)] = None
+    """
+    Send less while the 95th percentile of commits is above RATIO times what it was before the load, for example 1.2
+    (default: commits are not watched).
+    """
+    rows: RowOptionsOfLoad
+    instance: Annotated[InstanceOptions, BOUGHT]
+    read: Annotated[ReadOptions, ACCESS]
+    terms: TermsOptions
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(
-        load,
-        flags=INSTANCE.without("identifier", "instance_file"),
-        read_options=READ.without("last", "since", "until", "counts"),
-        terms=TERMS,
-    )
-    app.command("load")(command)
+    app.command("load")(expand(load))
 
 
-def load(
-    files: Files,
-    *,
-    flags: InstanceOptions,
-    read_options: ReadOptions,
-    terms: PaceTerms,
-    dsn: LoadDsn = None,
-    target: PaceBy = None,
-    workers: Workers = 8,
-    is_truncated_first: Truncate = False,
-    commit_latency: SlowerCommits = None,
-    row_format: RowForm = None,
-    has_header: WithHeader = False,
-    delimiter: Delimiter = None,
-    null: Null = None,
-    quote: Quote = None,
-    encoding: Encoding = "UTF8",
-    columns: Columns = None,
-) -> None:
+def load(options: LoadOptions) -> None:
     """
     Load files into a table within the I/O budget.
 
@@ -167,35 +114,24 @@ def load(
 
     Exit status: 0 everything is loaded, 2 not everything, or bad input.
     """
-    if len(files) < 2:
-        raise UsageError("a table is missing", "Write it after the files: plimsoll load a.csv orders.")
-    if dsn is None:
+    *names, table = named_table(options.files, "load")
+    terms = options.terms.terms()
+    if options.dsn is None:
         raise UsageError("no server to load into was given", "Give --dsn, or set PLIMSOLL_DSN.")
-    *names, table = files
     from plimsoll.app.load import LoadRequest, load_files
 
-    copy = copy_options(
-        names,
-        row_format=row_format,
-        has_header=has_header,
-        delimiter=delimiter,
-        null=null,
-        quote=quote,
-        encoding=encoding,
-        columns=columns,
-    )
     request = LoadRequest(
         files=tuple(names),
         table=table,
-        dsn=dsn,
-        copy=copy,
-        target=target,
-        instance=flags,
-        read_options=read_options,
+        dsn=options.dsn,
+        copy=options.rows.of(names),
+        target=options.target,
+        instance=options.instance,
+        read_options=options.read,
         terms=terms,
-        workers_max=workers,
-        is_truncated_first=is_truncated_first,
-        commit_latency_ratio=commit_latency,
+        workers_max=options.workers,
+        is_truncated_first=options.is_truncated_first,
+        commit_latency_ratio=options.commit_latency,
     )
     shown: list[Callable[[], str]] = []
     began_s = time.monotonic()
@@ -206,37 +142,19 @@ def load(
     print(summary(done, time.monotonic() - began_s))  # noqa: T201
 
 
-def copy_options(
-    names: list[str],
-    *,
-    row_format: str | None,
-    has_header: bool,
-    delimiter: str | None,
-    null: str | None,
-    quote: str | None,
-    encoding: str,
-    columns: str | None,
-) -> "CopyOptions":
+def named_table(files: Sequence[str], command: str) -> Sequence[str]:
     """
-    Return how the rows of files are written, from the options of the command line.
+    Return the files, and the table at the end.
 
     Raises:
-        UsageError: another format, names of both kinds, or more than one character.
+        UsageError: there is only one word.
     """
-    from plimsoll.load.copy.table import CopyOptions
-
-    return CopyOptions(
-        is_csv=is_csv(names, row_format),
-        has_header=has_header,
-        delimiter=_character(delimiter, "--delimiter"),
-        null=null,
-        quote=_character(quote, "--quote"),
-        encoding=encoding,
-        columns=() if columns is None else _columns(columns),
-    )
+    if len(files) < 2:
+        raise UsageError("a table is missing", f"Write it after the files: plimsoll {command} a.csv orders.")
+    return files
 
 
-def is_csv(names: list[str], row_format: str | None) -> bool:
+def is_csv(names: Sequence[str], row_format: str | None) -> bool:
     """
     Return whether rows are CSV: as it was said, or by the names.
 
@@ -249,7 +167,7 @@ def is_csv(names: list[str], row_format: str | None) -> bool:
         return row_format == "csv"
     kinds = {name.lower().endswith(_CSV_ENDINGS) for name in names}
     if len(kinds) > 1:
-        raise UsageError("the files have names of different formats", "Give --format csv or text.")
+        raise UsageError("the files have names of different formats", "Give --row-format csv or text.")
     return kinds.pop()
 
 

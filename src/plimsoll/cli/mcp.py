@@ -5,54 +5,41 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import Option
+from plimsoll.cli.option_groups import expand
 from plimsoll.errors import ExtraMissing, UsageError
 
 _DEFAULT_TIMEOUT = "55s"
 """Clients wait for a minute by default, and then say less than we do."""
 
 
+class McpOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
+
+    root: Annotated[Path, Option("--root DIR", shows_default=False)] = Path()
+    """Folder with snapshots and metrics. Nothing outside it is read (default: this folder)."""
+    live: Annotated[tuple[str, ...], Option("--live TARGET")] = ()
+    """
+    Also let the assistant read this live target: rds:NAME, a pattern such as rds:'orders-*', or prom:URL. Repeatable.
+    """
+    dsn: Annotated[str | None, Option("--dsn DSN", envvar="PLIMSOLL_DSN")] = None
+    """
+    Database that 'inspect' may watch; the role needs pg_monitor. Keep a password in PLIMSOLL_DSN, PGPASSWORD or
+    ~/.pgpass.
+    """
+    timeout: Annotated[str, Option("--timeout TIME")] = _DEFAULT_TIMEOUT
+    """Longest time of one call, for example 2m."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("mcp")(mcp)
+    app.command("mcp")(expand(mcp))
 
 
-def mcp(
-    *,
-    root: Annotated[
-        Path,
-        typer.Option(
-            "--root",
-            metavar="DIR",
-            help="Folder with snapshots and metrics. Nothing outside it is read (default: this folder).",
-            show_default=False,
-        ),
-    ] = Path(),
-    live: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--live",
-            metavar="TARGET",
-            help="Also let the assistant read this live target: rds:NAME, a pattern such as rds:'orders-*', "
-            "or prom:URL. Repeatable.",
-        ),
-    ] = None,
-    dsn: Annotated[
-        str | None,
-        typer.Option(
-            "--dsn",
-            metavar="DSN",
-            envvar="PLIMSOLL_DSN",
-            show_default=False,
-            help="Database that 'inspect' may watch; the role needs pg_monitor. Keep a password in "
-            "PLIMSOLL_DSN, PGPASSWORD or ~/.pgpass.",
-        ),
-    ] = None,
-    timeout: Annotated[
-        str, typer.Option("--timeout", metavar="TIME", help="Longest time of one call, for example 2m.")
-    ] = _DEFAULT_TIMEOUT,
-) -> None:
+def mcp(options: McpOptions) -> None:
     """
     Let an assistant use Plimsoll: tools that read, over standard input and output (MCP).
 
@@ -63,8 +50,8 @@ def mcp(
     """
     from plimsoll.mcp.root import terms_of
 
-    timeout_s = seconds_of(timeout, "--timeout")
-    terms = terms_of(root, tuple(live or ()), dsn)
+    timeout_s = seconds_of(options.timeout, "--timeout")
+    terms = terms_of(options.root, options.live, options.dsn)
     try:
         from plimsoll.mcp.server import serve
     except ModuleNotFoundError as error:

@@ -5,15 +5,16 @@ Rule 1: every printed `plimsoll plan` and `compare` is built here, with the give
 Rule 2: secrets are not printed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.app.options import InstanceOptions, ReadOptions
-from plimsoll.app.plan import SHORT_WINDOW, could_plan, shows_a_day
-from plimsoll.app.targets import PROMETHEUS, STANDARD_INPUT, is_live
+from plimsoll.app.plan import SHORT_WINDOW, could_plan, in_region, shows_a_day
+from plimsoll.app.targets import LIVE, Files, Prometheus, Target
+from plimsoll.cli.option_groups import typed
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import AFTER, MOMENT
 from plimsoll.model.shell import command_line
@@ -24,31 +25,14 @@ from plimsoll.units import MIB, format_time
 _SOME_REGION = "us-east-1"
 # The name of a tenant is no secret (Grafana Mimir docs, X-Scope-OrgID); any other header may hold one.
 PUBLIC_HEADERS = ("x-scope-orgid",)
-_INSTANCE_OPTIONS = {
-    "identifier": "--identifier",
-    "instance_file": "--instance",
-    "db_class": "--class",
-    "engine": "--engine",
-    "storage": "--storage",
-    "size_gib": "--size-gib",
-    "iops": "--iops",
-    "throughput_mibps": "--throughput-mibps",
-    "launched": "--launched",
-}
-_READ_OPTIONS = {
-    "last": "--last",
-    "since": "--from",
-    "until": "--to",
-    "profile": "--profile",
-    "region": "--region",
-    "role_arn": "--role",
-}
+_WINDOW = ("last", "since", "until")
+_ACCESS = ("profile", "region", "role_arn")
+_SERIES = ("match", "headers")
 _BOUGHT = ("db_class", "storage", "size_gib", "iops", "throughput_mibps")
-_SEVERAL = {"match": "--match", "headers": "--header", "counts": "--counts"}
 
 
 def plan_command(
-    target: str, flags: InstanceOptions, read_options: ReadOptions, *, keeps_window: bool = True
+    target: Target, flags: InstanceOptions, read_options: ReadOptions, *, keeps_window: bool = True
 ) -> str | None:
     """
     Return the command that plans for a diagnosed target; None if the target cannot be read again.
@@ -60,21 +44,16 @@ def plan_command(
         keeps_window: False for a window that is too short for a plan; a live target is then read for
             the default window of `plan`.
     """
-    if target == STANDARD_INPUT or not _has_no_secret(target, read_options):
+    if not _can_be_typed(target, read_options):
         return None
-    parts = ["plimsoll", "plan", target, *_given(_INSTANCE_OPTIONS, flags)]
-    window = dict(_READ_OPTIONS)
-    if not keeps_window:
-        if not is_live(target):
-            return None
-        for name in ("last", "since", "until"):
-            del window[name]
-    parts += [*_given(window, read_options), *_repeated(_SEVERAL, read_options)]
-    return command_line(parts)
+    if not keeps_window and not isinstance(target, LIVE):
+        return None
+    read = typed(read_options, *(_WINDOW if keeps_window else ()), *_ACCESS, *_SERIES, "counts", "max_api_calls")
+    return command_line(["plimsoll", "plan", str(target), *typed(flags), *read])
 
 
 def check_command(
-    target: str, flags: InstanceOptions, read_options: ReadOptions, *, before: Instance, after: Instance
+    target: Target, flags: InstanceOptions, read_options: ReadOptions, *, before: Instance, after: Instance
 ) -> str:
     """
     Return the command that compares the days around a step; empty if the target cannot be read again.
@@ -88,24 +67,21 @@ def check_command(
         before: the instance as it is now: after the change a live source no longer knows it.
         after: the instance after the step; the command repeats for it the options that were typed.
     """
-    if target == STANDARD_INPUT or not _has_no_secret(target, read_options):
+    if not _can_be_typed(target, read_options):
         return ""
-    access = {name: _READ_OPTIONS[name] for name in ("profile", "region", "role_arn")}
-    several = {name: _SEVERAL[name] for name in ("match", "headers")}
-    if is_live(target):
-        parts = ["plimsoll", "compare", target, "--at", MOMENT, *_side("a", before, _BOUGHT)]
-        common = {name: _INSTANCE_OPTIONS[name] for name in ("identifier", "instance_file", "engine")}
-        parts += [*_given(common, flags), *_given(access, read_options), *_repeated(several, read_options)]
-        return command_line(parts)
-    typed = [name for name in _BOUGHT if getattr(flags, name) is not None]
-    parts = ["plimsoll", "compare", target, AFTER]
-    parts += [*_side("a", before, typed), *_side("b", after, typed)]
-    common = {name: _INSTANCE_OPTIONS[name] for name in ("identifier", "engine")}
-    return command_line([*parts, *_given(common, flags)])
+    if isinstance(target, LIVE):
+        parts = ["plimsoll", "compare", str(target), "--at", MOMENT, *typed(_bought(before, _BOUGHT), suffix="-a")]
+        parts += typed(flags, "identifier", "instance_file", "engine")
+        return command_line([*parts, *typed(read_options, *_ACCESS, *_SERIES, "max_api_calls")])
+    given = [name for name in _BOUGHT if getattr(flags, name) is not None]
+    parts = ["plimsoll", "compare", str(target), AFTER]
+    for suffix, instance in (("-a", before), ("-b", after)):
+        parts += typed(_bought(instance, given), suffix=suffix)
+    return command_line([*parts, *typed(flags, "identifier", "engine")])
 
 
-def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:
-    """Yield class and storage as options of one side of a comparison: `--class-a db.t3.xlarge`."""
+def _bought(instance: Instance, names: Iterable[str]) -> InstanceOptions:
+    """Return class and storage of an instance as options; those that are not named are left out."""
     storage = instance.storage
     rate = storage.provisioned_bytes_per_s
     bought = {
@@ -115,11 +91,7 @@ def _side(side: str, instance: Instance, names: Iterable[str]) -> Iterator[str]:
         "iops": storage.provisioned_ops_per_s,
         "throughput_mibps": None if rate is None else rate / MIB,
     }
-    for name in names:
-        value = bought[name]
-        if value is not None:
-            yield f"{_INSTANCE_OPTIONS[name]}-{side}"
-            yield f"{value:.12g}" if isinstance(value, float) else str(value)
+    return InstanceOptions(**{name: bought[name] for name in names})  # type: ignore[arg-type]
 
 
 class PlanCommand(Struct, frozen=True, kw_only=True):
@@ -131,7 +103,7 @@ class PlanCommand(Struct, frozen=True, kw_only=True):
 
 
 def answerable_plan(
-    snapshot: Snapshot, target: str, flags: InstanceOptions, read_options: ReadOptions, *, keeps_window: bool = True
+    snapshot: Snapshot, target: Target, flags: InstanceOptions, read_options: ReadOptions, *, keeps_window: bool = True
 ) -> PlanCommand | None:
     """
     Return the command that plans for a snapshot; None if the plan could not answer.
@@ -144,7 +116,7 @@ def answerable_plan(
     """
     placed = snapshot.instance.region is not None or read_options.region is not None
     known = read_options if placed else replace(read_options, region=_SOME_REGION)
-    if not could_plan(snapshot, target, known):
+    if not could_plan(in_region(snapshot, target, known)):
         return None
     command = plan_command(target, flags, known, keeps_window=keeps_window)
     if command is None:
@@ -154,7 +126,7 @@ def answerable_plan(
 
 
 def plan_after(
-    snapshot: Snapshot, target: str, flags: InstanceOptions, read_options: ReadOptions
+    snapshot: Snapshot, target: Target, flags: InstanceOptions, read_options: ReadOptions
 ) -> PlanCommand | None:
     """
     Return the command that plans a further step from the window after a step; None if it could not answer.
@@ -172,27 +144,14 @@ def plan_after(
     return replace(found, command=f"{found.command} --allow {SHORT_WINDOW}")
 
 
-def _given(names: dict[str, str], given: InstanceOptions | ReadOptions) -> Iterator[str]:
-    for name, option in names.items():
-        value = getattr(given, name)
-        if value is not None:
-            yield option
-            yield f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _repeated(names: dict[str, str], read_options: ReadOptions) -> Iterator[str]:
-    for name, option in names.items():
-        for value in getattr(read_options, name):
-            yield option
-            yield str(value)
-    if read_options.max_api_calls != ReadOptions().max_api_calls:
-        yield "--max-api-calls"
-        yield str(read_options.max_api_calls)
-
-
-def _has_no_secret(target: str, read_options: ReadOptions) -> bool:
-    """Return whether neither the headers nor the address hold a secret."""
+def _can_be_typed(target: Target, read_options: ReadOptions) -> bool:
+    """Return whether a target can be read again, and neither the headers nor the address hold a secret."""
     headers = (header.partition(":")[0].strip().lower() for header in read_options.headers)
     if any(name not in PUBLIC_HEADERS for name in headers):
         return False
-    return not target.startswith(PROMETHEUS) or "@" not in urlsplit(target[5:]).netloc
+    match target:
+        case Files():
+            return not target.is_standard_input
+        case Prometheus():
+            return "@" not in urlsplit(target.url).netloc
+    return True

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import typer
 from msgspec import Struct
 
-from plimsoll.cli.option_groups import OptionGroup, SharedOption
+from plimsoll.app.options import Option
+from plimsoll.cli.option_groups import OptionGroup
 from plimsoll.errors import UsageError
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
@@ -53,23 +54,6 @@ class TextOrJson(StrEnum):
     JSON = "json"
 
 
-Html = Annotated[
-    Path | None,
-    typer.Option("--html", metavar="FILE", help="Also write the report as an HTML page.", rich_help_panel=OUTPUT_PANEL),
-]
-
-_Brief = Annotated[
-    bool,
-    typer.Option(
-        "--brief",
-        help="Print the answer in at most 12 lines of text; several instances keep their table.",
-        rich_help_panel=OUTPUT_PANEL,
-    ),
-]
-
-# The name of a file says what its reader expects in it.
-_FORM_BY_ENDING = {".json": Format.JSON, ".md": Format.MARKDOWN}
-
 # What an ending says of a file's content. Others, for example that of orders-2026.11.20, say nothing.
 _KIND_BY_ENDING = {
     ".csv": "a CSV table",
@@ -92,29 +76,55 @@ _KIND_BY_ENDING = {
     ".zip": "a ZIP archive",
 }
 PAGE_ENDINGS = (".html", ".htm")
-_REPORT_ENDINGS = (".txt", ".json", ".md")
 _SNAPSHOT_ENDINGS = (".json", ".json.gz")
 
 
 class Output(Struct, frozen=True, kw_only=True):
     """Where a report goes and what it looks like."""
 
-    format_given: Format | FindingsFormat | None = None
-    """None takes the form from the ending of the file's name, else text."""
-    file: Path | None = None
-    """File for the report; None or `-` prints it."""
-    html: Path | None = None
-    """File for the report as a page, in addition."""
-    width: int | None = None
-    """Columns of the text; None takes the terminal's."""
-    is_brief: bool = False
-    """Whether one result is printed in at most twelve lines; tables of several stay whole."""
+    format_given: Annotated[Format | None, Option("--format FORM", OUTPUT_PANEL)] = None
+    """Print text, json or markdown (default: text, or by the ending of -o)."""
+    file: Annotated[Path | None, Option("-o --output FILE", OUTPUT_PANEL)] = None
+    """
+    Write the report to this file instead of standard output. The endings .json and .md choose the form.
+    """
+    html: Annotated[Path | None, Option("--html FILE", OUTPUT_PANEL)] = None
+    """Also write the report as an HTML page."""
+    width: Annotated[int | None, Option("--width COLUMNS", OUTPUT_PANEL, min=_WIDTH_LEAST, max=_WIDTH_MAX)] = None
+    """Width of the text, {min} to {max} columns (default: the terminal's)."""
+    is_brief: Annotated[bool, Option("--brief", OUTPUT_PANEL)] = False
+    """Print the answer in at most 12 lines of text; several instances keep their table."""
+
+    # The name of a file says what its reader expects in it.
+    by_ending: ClassVar[dict[str, StrEnum]] = {".txt": Format.TEXT, ".json": Format.JSON, ".md": Format.MARKDOWN}
+    writes: ClassVar[str] = "text, JSON or Markdown"
 
     @property
-    def form(self) -> Format | FindingsFormat:
+    def form(self) -> StrEnum:
         """Return the form of the report."""
         ending = self.file.suffix.lower() if self.file is not None else ""
-        return self.format_given or _FORM_BY_ENDING.get(ending, Format.TEXT)
+        return self.format_given or self.by_ending.get(ending, Format.TEXT)
+
+    def check(self) -> None:
+        """
+        Refuse what could not be printed or written, before any work.
+
+        Raises:
+            UsageError: a file has the wrong ending or no folder, or a form has no brief report.
+        """
+        is_page = self.file is not None and self.file.suffix.lower() in PAGE_ENDINGS
+        check_ending(
+            self.file,
+            f"-o writes {self.writes}",
+            tuple(self.by_ending),
+            hint=f"Use --html {self.file} for the page." if is_page else None,
+        )
+        if self.is_brief and self.form != Format.TEXT:
+            raise UsageError(
+                f"--brief prints text, not {self.form.value}", "Leave out --brief, or --format and the ending of -o."
+            )
+        check_page(self.html)
+        check_writable(self.file)
 
     @property
     def is_printed(self) -> bool:
@@ -164,72 +174,39 @@ class Output(Struct, frozen=True, kw_only=True):
             write_text(self.html, render(found, "html", origin=page_origin()), "report")
 
 
+class OutputOfPairs(Output, frozen=True, kw_only=True):
+    """A report with tables that compare two sides, which need more columns."""
+
+    width: Annotated[int | None, Option("--width COLUMNS", OUTPUT_PANEL, min=WIDTH_OF_PAIRS, max=_WIDTH_MAX)] = None
+    """Width of the text, {min} to {max} columns (default: the terminal's)."""
+
+
+class FindingsOutput(Output, frozen=True, kw_only=True):
+    """A report on files, which other programs read as SARIF."""
+
+    format_given: Annotated[FindingsFormat | None, Option("--format FORM", OUTPUT_PANEL)] = None  # type: ignore[assignment]
+    """Print text, json, markdown or sarif (default: text, or by the ending of -o)."""
+    file: Annotated[Path | None, Option("-o --output FILE", OUTPUT_PANEL)] = None
+    """
+    Write the report to this file instead of standard output. The endings .json, .md and .sarif choose the form.
+    """
+
+    by_ending: ClassVar[dict[str, StrEnum]] = {**Output.by_ending, ".sarif": FindingsFormat.SARIF}
+
+
 def output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
-    """
-    Return the group of report options, which fill an `Output`.
-
-    Args:
-        width_least: smallest width in which the text fits, in columns.
-    """
-    return OptionGroup(
-        _checked_output,
-        {
-            "format_given": SharedOption(
-                Annotated[
-                    Format | None,
-                    typer.Option(
-                        "--format",
-                        metavar="FORM",
-                        help="Print text, json or markdown (default: text, or by the ending of -o).",
-                        rich_help_panel=OUTPUT_PANEL,
-                    ),
-                ]
-            ),
-            "file": SharedOption(
-                Annotated[
-                    Path | None,
-                    file_option(
-                        "Write the report to this file instead of standard output. The endings .json "
-                        "and .md choose the form."
-                    ),
-                ]
-            ),
-            "html": SharedOption(Html),
-            "width": SharedOption(Annotated[int | None, width_option(width_least)]),
-        },
-    )
+    """Return the options of a report; `width_least` is the smallest width in which the text fits, in columns."""
+    return OptionGroup(OutputOfPairs if width_least == WIDTH_OF_PAIRS else Output).without("is_brief")
 
 
-def findings_output_options() -> OptionGroup:
-    """Return the group of report options of a command that also prints SARIF."""
-    group = output_options()
-    form = SharedOption(
-        Annotated[
-            FindingsFormat | None,
-            typer.Option(
-                "--format",
-                metavar="FORM",
-                help="Print text, json, markdown or sarif (default: text, or by the ending of -o).",
-                rich_help_panel=OUTPUT_PANEL,
-            ),
-        ]
-    )
-    file = SharedOption(
-        Annotated[
-            Path | None,
-            file_option(
-                "Write the report to this file instead of standard output. The endings .json, .md and "
-                ".sarif choose the form."
-            ),
-        ]
-    )
-    return OptionGroup(_checked_findings, {**group.options, "format_given": form, "file": file})
-
-
-def brief_output_options(width_least: int = _WIDTH_LEAST) -> OptionGroup:
-    """Return the group of report options of a command that also has a brief report."""
-    group = output_options(width_least)
-    return OptionGroup(group.make, {**group.options, "is_brief": SharedOption(_Brief, default=False)})
+# Declarations for the commands of the gate and the lab, whose parameters typer reads.
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Also write the report as an HTML page.", rich_help_panel=OUTPUT_PANEL),
+]
+FormOfTwo = Annotated[
+    TextOrJson, typer.Option("--format", metavar="FORM", help="Print text or json.", rich_help_panel=OUTPUT_PANEL)
+]
 
 
 def file_option(text: str) -> Any:
@@ -237,21 +214,16 @@ def file_option(text: str) -> Any:
     return typer.Option("-o", "--output", metavar="FILE", help=text, rich_help_panel=OUTPUT_PANEL)
 
 
-def width_option(least: int = _WIDTH_LEAST) -> Any:
-    """Return the declaration of `--width`; `least` is the smallest number of columns."""
+def width_option() -> Any:
+    """Return the declaration of `--width`."""
     return typer.Option(
         "--width",
         metavar="COLUMNS",
-        min=least,
+        min=_WIDTH_LEAST,
         max=_WIDTH_MAX,
-        help=f"Width of the text, {least} to {_WIDTH_MAX} columns (default: the terminal's).",
+        help=f"Width of the text, {_WIDTH_LEAST} to {_WIDTH_MAX} columns (default: the terminal's).",
         rich_help_panel=OUTPUT_PANEL,
     )
-
-
-FormOfTwo = Annotated[
-    TextOrJson, typer.Option("--format", metavar="FORM", help="Print text or json.", rich_help_panel=OUTPUT_PANEL)
-]
 
 
 def check_writable(*files: Path | None) -> None:
@@ -348,28 +320,3 @@ def say_written(path: Path, what: str) -> None:
     """Report on standard error what was written to a file."""
     sys.stderr.write(f"{what} written to {path}\n")
     sys.stderr.flush()
-
-
-def _checked_findings(**given: object) -> Output:
-    file = given["file"]
-    if given["format_given"] is None and isinstance(file, Path) and file.suffix == ".sarif":
-        given["format_given"] = FindingsFormat.SARIF
-    return _checked_output(**given)
-
-
-def _checked_output(**given: object) -> Output:
-    output = Output(**given)  # type: ignore[arg-type]
-    is_page = output.file is not None and output.file.suffix.lower() in PAGE_ENDINGS
-    check_ending(
-        output.file,
-        "-o writes text, JSON or Markdown",
-        _REPORT_ENDINGS,
-        hint=f"Use --html {output.file} for the page." if is_page else None,
-    )
-    if output.is_brief and output.form != Format.TEXT:
-        raise UsageError(
-            f"--brief prints text, not {output.form.value}", "Leave out --brief, or --format and the ending of -o."
-        )
-    check_page(output.html)
-    check_writable(output.file)
-    return output

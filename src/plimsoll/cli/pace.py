@@ -4,18 +4,20 @@ import errno
 import re
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from plimsoll.app.moments import seconds_of
-from plimsoll.app.options import InstanceOptions, PaceTarget, ReadOptions
+from plimsoll.app.options import InstanceOptions, Option, PaceTarget, ReadOptions
 from plimsoll.cli.endings import ended_like_ctrl_c
-from plimsoll.cli.option_groups import OptionGroup, SharedOption, expand
-from plimsoll.cli.options import INSTANCE, READ
+from plimsoll.cli.option_groups import expand, typed
+from plimsoll.cli.options import ACCESS
 from plimsoll.cli.output import Output, output_options
+from plimsoll.cli.progress import TERMINAL, progress_while
 from plimsoll.cli.streams import OutputError, ReaderGone
-from plimsoll.cli.waiting import TERMINAL, progress_while
 from plimsoll.errors import UsageError
 from plimsoll.load.pace.law.terms import RESERVE_RATIO, PaceTerms, check_terms
 from plimsoll.units import format_bytes, format_bytes_per_s
@@ -28,102 +30,58 @@ LOOPBACK = "127.0.0.1"
 # The port of freno is 9777. Another one, so that both can run on a machine.
 PORT = 9779
 
-PaceDsn = Annotated[
-    str | None,
-    typer.Option(
-        "--dsn",
-        metavar="DSN",
-        envvar="PLIMSOLL_DSN",
-        show_envvar=True,
-        help="PostgreSQL server that the batch loads, for example 'host=db1 dbname=orders user=etl': its "
-        "counters are read once a second (default: metrics alone).",
-    ),
-]
+
+class TermsOptions(Struct, frozen=True, kw_only=True):
+    """What a batch leaves to others, and until when it has to be done."""
+
+    reserve: Annotated[int, Option("--reserve PERCENT", TERMS_PANEL, min=0, max=99)] = round(100 * RESERVE_RATIO)
+    """Credits that stay in every bucket, 0 to 99."""
+    finish_within: Annotated[str | None, Option("--finish-within TIME", TERMS_PANEL)] = None
+    """Spend the credits above the reserve evenly until then, for example 1h (default: over 30 min)."""
+
+    def terms(self) -> PaceTerms:
+        """
+        Return the terms, whose time begins now.
+
+        Raises:
+            UsageError: not a time, or terms that are not possible.
+        """
+        within = self.finish_within
+        deadline_s = None if within is None else time.time() + seconds_of(within, "--finish-within")
+        return check_terms(PaceTerms(reserve_ratio=self.reserve / 100, deadline_s=deadline_s))
 
 
-def _terms(reserve: int, finish_within: str | None) -> PaceTerms:
-    deadline_s = None if finish_within is None else time.time() + seconds_of(finish_within, "--finish-within")
-    return check_terms(PaceTerms(reserve_ratio=reserve / 100, deadline_s=deadline_s))
+class PaceOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
 
-
-TERMS = OptionGroup(
-    _terms,
-    {
-        "reserve": SharedOption(
-            Annotated[
-                int,
-                typer.Option(
-                    "--reserve",
-                    metavar="PERCENT",
-                    min=0,
-                    max=99,
-                    help="Credits that stay in every bucket, 0 to 99.",
-                    rich_help_panel=TERMS_PANEL,
-                ),
-            ],
-            round(100 * RESERVE_RATIO),
-        ),
-        "finish_within": SharedOption(
-            Annotated[
-                str | None,
-                typer.Option(
-                    "--finish-within",
-                    metavar="TIME",
-                    help="Spend the credits above the reserve evenly until then, for example 1h "
-                    "(default: over 30 min).",
-                    rich_help_panel=TERMS_PANEL,
-                ),
-            ]
-        ),
-    },
-)
+    target: Annotated[str, Option("TARGET", envvar="PLIMSOLL_TARGET")]
+    """rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics."""
+    dsn: Annotated[str | None, Option("--dsn DSN", envvar="PLIMSOLL_DSN")] = None
+    """
+    PostgreSQL server that the batch loads, for example 'host=db1 dbname=orders user=etl': its counters are read once a
+    second (default: metrics alone).
+    """
+    is_pipe: Annotated[bool, Option("--cat")] = False
+    """Copy standard input to standard output at that rate, unchanged."""
+    listen: Annotated[str | None, Option("--listen [HOST:]PORT")] = None
+    """
+    Answer HTTP requests as freno does, until Ctrl-C: /check/APP/TYPE/NAME gives 200 (go on) or 429 (wait). The host is
+    127.0.0.1 unless you give another.
+    """
+    deny: Annotated[tuple[str, ...], Option("--deny APP")] = ()
+    """With --listen: answer this app with 417. Repeatable."""
+    instance: InstanceOptions
+    read: Annotated[ReadOptions, ACCESS]
+    terms: TermsOptions
+    output: Annotated[Output, output_options()]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    command = expand(
-        pace,
-        flags=INSTANCE,
-        read_options=READ.without("last", "since", "until", "counts"),
-        terms=TERMS,
-        output=output_options(),
-    )
-    app.command("pace")(command)
+    app.command("pace")(expand(pace))
 
 
-def pace(
-    target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET",
-            envvar="PLIMSOLL_TARGET",
-            show_envvar=True,
-            help="rds:NAME, prom:URL, a recorded snapshot, or a file or folder of exported metrics.",
-        ),
-    ],
-    *,
-    flags: InstanceOptions,
-    read_options: ReadOptions,
-    terms: PaceTerms,
-    output: Output,
-    dsn: PaceDsn = None,
-    is_pipe: Annotated[
-        bool, typer.Option("--cat", help="Copy standard input to standard output at that rate, unchanged.")
-    ] = False,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            "--listen",
-            metavar="[HOST:]PORT",
-            help="Answer HTTP requests as freno does, until Ctrl-C: /check/APP/TYPE/NAME gives 200 (go on) or "
-            f"429 (wait). The host is {LOOPBACK} unless you give another.",
-        ),
-    ] = None,
-    deny: Annotated[
-        list[str] | None,
-        typer.Option("--deny", metavar="APP", help="With --listen: answer this app with 417. Repeatable."),
-    ] = None,
-) -> None:
+def pace(options: PaceOptions) -> None:
     """
     Find how fast a batch may go now, and hold it to that rate.
 
@@ -132,27 +90,27 @@ def pace(
 
     Exit status: 0 done, 2 bad input.
     """
-    wanted = PaceTarget(target=target, instance=flags, read_options=read_options, dsn=dsn)
-    if is_pipe and listen is not None:
+    wanted = PaceTarget(target=options.target, instance=options.instance, read_options=options.read, dsn=options.dsn)
+    terms = options.terms.terms()
+    if options.is_pipe and options.listen is not None:
         raise UsageError("--cat and --listen cannot be used together", "Leave one of them out.")
-    if deny and listen is None:
+    if options.deny and options.listen is None:
         raise UsageError("--deny needs --listen", "Add --listen, for example --listen 9779.")
-    if is_pipe or listen is not None:
-        _refuse_report("--cat" if is_pipe else "--listen", output)
-    if listen is not None:
-        _serve(wanted, terms, listen, deny or [])
-    elif is_pipe:
+    if options.is_pipe or options.listen is not None:
+        _refuse_report("--cat" if options.is_pipe else "--listen", options.output)
+    if options.listen is not None:
+        _serve(wanted, terms, options.listen, options.deny)
+    elif options.is_pipe:
         _cat(wanted, terms)
     else:
         from plimsoll.app.pace import pace_report
 
-        output.write(pace_report(wanted, terms, TERMINAL), "allowance")
+        options.output.write(pace_report(wanted, terms, TERMINAL), "allowance")
 
 
 def _refuse_report(way: str, output: Output) -> None:
     """Refuse options of a report where none is made."""
-    given = {"--format": output.format_given, "-o": output.file, "--html": output.html, "--width": output.width}
-    names = [name for name, value in given.items() if value is not None]
+    names = [word for field in output.__struct_fields__ for word in typed(output, field)[:1]]
     if names:
         raise UsageError(
             f"{way} makes no report, so {', '.join(names)} cannot be used with it",
@@ -173,7 +131,7 @@ def address_of(text: str) -> tuple[str, int]:
     return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
 
 
-def _serve(target: PaceTarget, terms: PaceTerms, listen: str, denied: list[str]) -> None:
+def _serve(target: PaceTarget, terms: PaceTerms, listen: str, denied: Sequence[str]) -> None:
     from plimsoll.app.pace import named_pace
     from plimsoll.load.pace.http import CheckServer
 

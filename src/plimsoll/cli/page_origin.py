@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from plimsoll import __version__
 from plimsoll.app.moments import now_s
-from plimsoll.cli.given import given_arguments
+from plimsoll.cli.commands import given_arguments
 from plimsoll.cli.next_command import PUBLIC_HEADERS
 from plimsoll.model.shell import command_line
 from plimsoll.reports.render.origin import PageOrigin

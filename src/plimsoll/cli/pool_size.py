@@ -4,9 +4,11 @@ import re
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import Option
 from plimsoll.cli.option_groups import expand
 from plimsoll.cli.output import WIDTH_OF_PAIRS, Output, output_options
 from plimsoll.errors import UsageError
@@ -20,123 +22,47 @@ _POINT = re.compile(r"(?P<busy>\d+(?:\.\d+)?):(?P<per_s>\d+(?:\.\d+)?)")
 _SERVICES_PANEL = "Services"
 _SERVER_PANEL = "Server"
 
-Services = Annotated[
-    int,
-    typer.Option(
-        "--services",
-        metavar="N",
-        min=0,
-        help="Number of services with the same pools.",
-        rich_help_panel=_SERVICES_PANEL,
-    ),
-]
-Containers = Annotated[
-    int,
-    typer.Option(
-        "--containers", metavar="N", min=1, help="Containers of each service.", rich_help_panel=_SERVICES_PANEL
-    ),
-]
-Pool = Annotated[
-    int,
-    typer.Option(
-        "--pool",
-        metavar="N",
-        min=1,
-        help="Maximum connections of each container's pool.",
-        rich_help_panel=_SERVICES_PANEL,
-    ),
-]
-Named = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--service",
-        metavar="NAME=CxP",
-        help="A service with C containers and pools of P connections, for example orders=4x20. Repeatable.",
-        rich_help_panel=_SERVICES_PANEL,
-    ),
-]
-Dsn = Annotated[
-    str | None,
-    typer.Option(
-        "--dsn",
-        envvar="PLIMSOLL_DSN",
-        show_default=False,
-        metavar="DSN",
-        help="Read max_connections and the load from this server. Keep a password in PLIMSOLL_DSN, "
-        "PGPASSWORD or ~/.pgpass.",
-        rich_help_panel=_SERVER_PANEL,
-    ),
-]
-Duration = Annotated[
-    str,
-    typer.Option("--for", metavar="TIME", help="Watch the load of --dsn for this long.", rich_help_panel=_SERVER_PANEL),
-]
-MaxConnections = Annotated[
-    int | None,
-    typer.Option(
-        "--max-connections", metavar="N", min=1, help="max_connections of the server.", rich_help_panel=_SERVER_PANEL
-    ),
-]
-Reserved = Annotated[
-    int | None,
-    typer.Option(
-        "--reserved",
-        metavar="N",
-        min=0,
-        help="Number of these connections that are reserved for superusers (default: 3).",
-        rich_help_panel=_SERVER_PANEL,
-    ),
-]
-Others = Annotated[
-    int,
-    typer.Option(
-        "--others", metavar="N", min=0, help="Connections of all other clients.", rich_help_panel=_SERVER_PANEL
-    ),
-]
-Vcpus = Annotated[
-    int | None, typer.Option("--vcpus", metavar="N", min=1, help="vCPUs of the server.", rich_help_panel=_SERVER_PANEL)
-]
-DbClass = Annotated[
-    str | None,
-    typer.Option(
-        "--class",
-        metavar="CLASS",
-        help="Instance class, for example db.r5.2xlarge: its vCPUs are looked up.",
-        rich_help_panel=_SERVER_PANEL,
-    ),
-]
-Points = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--point",
-        metavar="N:TPS",
-        help="Measured transactions per second at N busy sessions, for example from pgbench -c N. Repeatable.",
-        rich_help_panel=_SERVER_PANEL,
-    ),
-]
+
+class PoolOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
+
+    services: Annotated[int, Option("--services N", _SERVICES_PANEL, min=0)] = 0
+    """Number of services with the same pools."""
+    containers: Annotated[int, Option("--containers N", _SERVICES_PANEL, min=1)] = 1
+    """Containers of each service."""
+    pool: Annotated[int, Option("--pool N", _SERVICES_PANEL, min=1)] = 10
+    """Maximum connections of each container's pool."""
+    named: Annotated[tuple[str, ...], Option("--service NAME=CxP", _SERVICES_PANEL)] = ()
+    """A service with C containers and pools of P connections, for example orders=4x20. Repeatable."""
+    dsn: Annotated[str | None, Option("--dsn DSN", _SERVER_PANEL, envvar="PLIMSOLL_DSN")] = None
+    """
+    Read max_connections and the load from this server. Keep a password in PLIMSOLL_DSN, PGPASSWORD or ~/.pgpass.
+    """
+    duration: Annotated[str, Option("--for TIME", _SERVER_PANEL)] = "30s"
+    """Watch the load of --dsn for this long."""
+    max_connections: Annotated[int | None, Option("--max-connections N", _SERVER_PANEL, min=1)] = None
+    """max_connections of the server."""
+    reserved: Annotated[int | None, Option("--reserved N", _SERVER_PANEL, min=0)] = None
+    """Number of these connections that are reserved for superusers (default: 3)."""
+    others: Annotated[int, Option("--others N", _SERVER_PANEL, min=0)] = 0
+    """Connections of all other clients."""
+    vcpus: Annotated[int | None, Option("--vcpus N", _SERVER_PANEL, min=1)] = None
+    """vCPUs of the server."""
+    db_class: Annotated[str | None, Option("--class CLASS", _SERVER_PANEL)] = None
+    """Instance class, for example db.r5.2xlarge: its vCPUs are looked up."""
+    points: Annotated[tuple[str, ...], Option("--point N:TPS", _SERVER_PANEL)] = ()
+    """
+    Measured transactions per second at N busy sessions, for example from pgbench -c N. Repeatable.
+    """
+    output: Annotated[Output, output_options(WIDTH_OF_PAIRS)]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("pool-size")(expand(pool_size, output=output_options(WIDTH_OF_PAIRS)))
+    app.command("pool-size")(expand(pool_size))
 
 
-def pool_size(
-    services: Services = 0,
-    containers: Containers = 1,
-    pool: Pool = 10,
-    service: Named = None,
-    dsn: Dsn = None,
-    duration: Duration = "30s",
-    max_connections: MaxConnections = None,
-    reserved: Reserved = None,
-    others: Others = 0,
-    vcpus: Vcpus = None,
-    db_class: DbClass = None,
-    point: Points = None,
-    *,
-    output: Output,
-) -> None:
+def pool_size(options: PoolOptions) -> int:
     """
     Check the total of all pools against max_connections and what the machine can run.
 
@@ -147,29 +73,33 @@ def pool_size(
     """
     from plimsoll.pools.pool_size import size_pools
 
-    asked = _services(services, containers, pool, service or [])
-    points = tuple(_point(text) for text in point or ())
-    room = _of_server(dsn, duration, points) if dsn else _room(points)
-    given = {"connection_max": max_connections, "reserved": reserved, "vcpu_count": vcpus or _vcpus(db_class)}
-    room = replace(room, others=others, **{k: v for k, v in given.items() if v is not None})
+    asked = _services(options)
+    points = tuple(_point(text) for text in options.points)
+    dsn, max_connections, vcpus, db_class = options.dsn, options.max_connections, options.vcpus, options.db_class
+    room = _of_server(dsn, options.duration, points) if dsn else _room(points)
+    given = {"connection_max": max_connections, "reserved": options.reserved, "vcpu_count": vcpus or _vcpus(db_class)}
+    room = replace(room, others=options.others, **{k: v for k, v in given.items() if v is not None})
     sizing = size_pools(asked, room)
-    is_named = any(value is not None for value in (dsn, max_connections, vcpus, db_class, point))
+    is_named = bool(points) or any(value is not None for value in (dsn, max_connections, vcpus, db_class))
     if not is_named:
         from plimsoll.catalog.load import catalog
         from plimsoll.pools.pool_size import class_notes
 
-        notes = class_notes(sizing.connections, others, catalog())
+        notes = class_notes(sizing.connections, options.others, catalog())
         sizing = replace(sizing, notes=(*notes, *sizing.notes))
-    output.write(sizing)
+    options.output.write(sizing)
     if not is_named:
-        raise typer.Exit(0)
-    raise typer.Exit({PoolVerdict.FITS: 0, PoolVerdict.UNKNOWN: 2}.get(sizing.verdict, 1))
+        return 0
+    return {PoolVerdict.FITS: 0, PoolVerdict.UNKNOWN: 2}.get(sizing.verdict, 1)
 
 
-def _services(count: int, containers: int, pool: int, named: list[str]) -> tuple[Service, ...]:
+def _services(options: PoolOptions) -> tuple[Service, ...]:
+    count, named = options.services, options.named
     if count > 10_000 or len(named) > 10_000:
         raise UsageError("more than 10,000 services were given", "Give those of one server only.")
-    found = [Service(name=f"service {n}", containers=containers, pool=pool) for n in range(1, count + 1)]
+    found = [
+        Service(name=f"service {n}", containers=options.containers, pool=options.pool) for n in range(1, count + 1)
+    ]
     if count == 1:
         found = [replace(found[0], name="the service")]
     for text in named:

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
-from plimsoll.cli.options import MaxApiCalls, Profile
-from plimsoll.cli.output import check_ending, check_writable, file_option
-from plimsoll.cli.waiting import TERMINAL
+from plimsoll.app.options import Option, ReadOptions
+from plimsoll.cli.option_groups import expand
+from plimsoll.cli.options import READ
+from plimsoll.cli.output import OUTPUT_PANEL, check_ending, check_writable
+from plimsoll.cli.progress import TERMINAL
 from plimsoll.errors import UsageError
 from plimsoll.model.instance import Deployment, engine_family
 from plimsoll.model.price import STORAGE_ITEMS, WITHOUT_DEPLOYMENT, Price, PriceBook
@@ -24,42 +27,41 @@ _AMOUNTS = (2, 3, 4)
 _Prices = tuple[Price | None, ...]
 """Prices by deployment, in the order of `Deployment`."""
 
-_app = typer.Typer(
-    name="prices",
-    help="Show on-demand prices, or read newer ones from AWS.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
 
 def register(app: typer.Typer) -> None:
     """Add the command group to the application."""
-    app.add_typer(_app)
+    group = typer.Typer(
+        help="Show on-demand prices, or read newer ones from AWS.", no_args_is_help=True, rich_markup_mode=None
+    )
+    group.command("show")(expand(show))
+    group.command("refresh")(expand(refresh))
+    app.add_typer(group, name="prices")
 
 
-@_app.command("show")
-def show(
-    region: Annotated[str, typer.Option("--region", metavar="REGION", help="AWS region.")] = "us-east-1",
-    db_class: Annotated[
-        str | None,
-        typer.Option(
-            "--class",
-            metavar="CLASS",
-            help="Instance class, for example db.r5.2xlarge (default: every class of the engine).",
-        ),
-    ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", metavar="ENGINE", help="Engine, for example mysql or oracle-se2.")
-    ] = "postgres",
-    prices: Annotated[
-        Path | None,
-        typer.Option(
-            "--prices",
-            metavar="FILE",
-            help="AWS price list, an offer file in JSON or CSV (default: the catalog's prices).",
-        ),
-    ] = None,
-) -> None:
+class ShowOptions(Struct, frozen=True, kw_only=True):
+    """The options of `prices show`."""
+
+    region: Annotated[str, Option("--region REGION")] = "us-east-1"
+    """AWS region."""
+    db_class: Annotated[str | None, Option("--class CLASS")] = None
+    """Instance class, for example db.r5.2xlarge (default: every class of the engine)."""
+    engine: Annotated[str, Option("--engine ENGINE")] = "postgres"
+    """Engine, for example mysql or oracle-se2."""
+    prices: Annotated[Path | None, Option("--prices FILE")] = None
+    """AWS price list, an offer file in JSON or CSV (default: the catalog's prices)."""
+
+
+class RefreshOptions(Struct, frozen=True, kw_only=True):
+    """The options of `prices refresh`."""
+
+    region: Annotated[str, Option("--region REGION")]
+    """Region whose prices to read, for example eu-central-1."""
+    output: Annotated[Path, Option("-o --output FILE", OUTPUT_PANEL)]
+    """Write the offer file here. A name with the ending .gz is compressed."""
+    account: Annotated[ReadOptions, READ.only("profile", "max_api_calls")]
+
+
+def show(options: ShowOptions) -> int:
     """
     Print on-demand prices with their dates and sources.
 
@@ -69,6 +71,7 @@ def show(
     from plimsoll.catalog.load import catalog
     from plimsoll.catalog.names import class_name
 
+    region, engine, prices, db_class = options.region, options.engine, options.prices, options.db_class
     if engine_family(engine) is None:
         raise UsageError(
             f"engine '{engine}' is not one that RDS has",
@@ -89,24 +92,16 @@ def show(
     elif unknown:
         lines += [f"not known for {engine}: {', '.join(unknown)}"]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
-    if name is not None and unknown:
-        raise typer.Exit(2)
+    return 2 if name is not None and unknown else 0
 
 
-@_app.command("refresh")
-def refresh(
-    region: Annotated[
-        str, typer.Option("--region", metavar="REGION", help="Region whose prices to read, for example eu-central-1.")
-    ],
-    output: Annotated[Path, file_option("Write the offer file here. A name with the ending .gz is compressed.")],
-    profile: Profile = None,
-    max_api_calls: MaxApiCalls = 1000,
-) -> None:
+def refresh(options: RefreshOptions) -> None:
     """
     Read a region's on-demand prices from the AWS Price List into an offer file for --prices.
 
     The only permission it needs is pricing:GetProducts.
     """
+    region, output = options.region, options.output
     check_ending(output, "-o writes an offer file in JSON", (".json", ".json.gz"))
     check_writable(output)
     from plimsoll.app.read import cost_of
@@ -115,7 +110,12 @@ def refresh(
     from plimsoll.sources.aws.price_list import endpoint_of, offer_of
     from plimsoll.sources.prices.offer_file import price_list_of
 
-    account = open_account(profile=profile, region=endpoint_of(region), max_api_calls=max_api_calls, now_s=time.time)
+    account = open_account(
+        profile=options.account.profile,
+        region=endpoint_of(region),
+        max_api_calls=options.account.max_api_calls,
+        now_s=time.time,
+    )
     try:
         offer = offer_of(account, region)
     finally:

@@ -14,14 +14,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.app.compare import compare_snapshots
-from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.app.compare import compare_snapshots, read_sides
+from plimsoll.app.diagnose import diagnose_snapshot, diagnose_target
 from plimsoll.app.instance import with_flags
-from plimsoll.app.options import InstanceOptions
+from plimsoll.app.options import InstanceOptions, Split
 from plimsoll.app.plan import SHORT_WINDOW, check_window, in_region, plan_snapshot, shows_a_day, with_two_weeks
 from plimsoll.app.read import read_target
 from plimsoll.app.render import Found, Report, render, render_brief
-from plimsoll.app.sides import Split, read_sides
+from plimsoll.app.targets import Target
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.mcp.arguments import (
     CompareArguments,
@@ -263,7 +263,7 @@ def _compare(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
 
 def _diagnosed(
     asked: DiagnoseArguments, terms: ReadTerms, *, has_two_weeks: bool = False
-) -> tuple[str, Snapshot, Diagnosis]:
+) -> tuple[Target, Snapshot, Diagnosis]:
     """Return the target as it may be read, its snapshot and its diagnosis."""
     target, flags = admitted(asked.target, terms), asked.flags
     if asked.instance is not None:
@@ -271,9 +271,9 @@ def _diagnosed(
 
         flags = replace(flags, instance_file=Path(admitted_file(asked.instance, terms)))
     read_options = asked.read_options
-    if has_two_weeks:
-        read_options = with_two_weeks(target, read_options)
-    snapshot = read_target(target, flags, read_options, has_statements=not has_two_weeks)
+    if not has_two_weeks:
+        return target, *diagnose_target(target, flags, read_options)
+    snapshot = read_target(target, flags, with_two_weeks(target, read_options))
     return target, snapshot, diagnose_snapshot(snapshot)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from plimsoll.app.targets import PROMETHEUS, RDS, STANDARD_INPUT, is_fleet, is_live
+from plimsoll.app.targets import LIVE, PROMETHEUS, RDS, Files, Prometheus, Rds, Target, is_several, target_of
 from plimsoll.errors import UsageError
 
 # A judgement: more than an export of a year in files of an hour, and listed in a second.
@@ -44,9 +44,10 @@ def terms_of(root: Path, live: tuple[str, ...], dsn: str | None) -> ReadTerms:
     if not root.is_dir():
         raise UsageError(f"root '{root}' is not a folder", "Give --root a folder with metrics.")
     for target in live:
-        if not is_live(target) or target in {RDS, PROMETHEUS}:
+        named = target_of(target)
+        if not isinstance(named, LIVE) or target in {RDS, PROMETHEUS}:
             raise UsageError(f"'{target}' is not a live target", "Give --live rds:NAME, rds:'*' or prom:URL.")
-        if target.startswith(PROMETHEUS) and "@" in target:
+        if isinstance(named, Prometheus) and "@" in target:
             raise UsageError(
                 "the address of --live contains a user or a password",
                 "Keep them in PLIMSOLL_PROM_USER and PLIMSOLL_PROM_PASSWORD.",
@@ -54,16 +55,15 @@ def terms_of(root: Path, live: tuple[str, ...], dsn: str | None) -> ReadTerms:
     return ReadTerms(root=os.path.realpath(root), live=live, dsn=dsn or None)
 
 
-def admitted(target: str, terms: ReadTerms) -> str:
+def admitted(text: str, terms: ReadTerms) -> Target:
     """
     Return a target that may be read: a live one as it is, a file as its path below the root folder.
 
     Raises:
         UsageError: it is not below the root, hidden, missing, or a live target that was not named.
     """
-    if is_live(target):
-        return _admitted_live(target, terms)
-    return admitted_file(target, terms)
+    target = target_of(text)
+    return Files(admitted_file(text, terms)) if isinstance(target, Files) else _admitted_live(target, terms)
 
 
 def admitted_file(name: str, terms: ReadTerms) -> str:
@@ -92,25 +92,22 @@ def admitted_file(name: str, terms: ReadTerms) -> str:
         raise UsageError(f"'{_short(name)}' is hidden", "Hidden files and folders are not read.")
     if stat.S_ISDIR(mode):
         _check_folder(real, name, root)
-    elif not stat.S_ISREG(mode) or str(found) == STANDARD_INPUT:
+    elif not stat.S_ISREG(mode) or Files(str(found)).is_standard_input:
         raise UsageError(f"'{_short(name)}' is neither a file nor a folder", "Give a file of metrics.")
     return str(found)
 
 
-def _admitted_live(target: str, terms: ReadTerms) -> str:
-    named = [one for one in terms.live if one == target or _matches(target, one)]
-    if named and not is_fleet(target) and target.isprintable():
+def _admitted_live(target: Rds | Prometheus, terms: ReadTerms) -> Target:
+    text = str(target)
+    # An address has no patterns.
+    named = [one for one in terms.live if one == text or (one.startswith(RDS) and fnmatchcase(text, one))]
+    if named and not is_several(target, None) and text.isprintable():
         return target
     some = ", ".join(terms.live[:_NAMED_MAX]) or "none"
     raise UsageError(
-        f"'{_short(target)}' is not a live target that this server may read",
+        f"'{_short(text)}' is not a live target that this server may read",
         f"It may read: {some}. The person who starts the server adds others with --live.",
     )
-
-
-def _matches(target: str, pattern: str) -> bool:
-    """Return whether a pattern of instances has a target; an address has no patterns."""
-    return pattern.startswith(RDS) and target.startswith(RDS) and fnmatchcase(target, pattern)
 
 
 def _check_folder(folder: Path, name: str, root: Path) -> None:

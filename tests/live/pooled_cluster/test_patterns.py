@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from plimsoll.app.experiment.pooled.cluster import default_system, default_unmended
 from plimsoll.app.inspect import NO_CEILING, inspect_observation
-from plimsoll.app.watching import Watching
+from plimsoll.app.observing import Observing
 from plimsoll.lab.experiments.packages import set_up_packages
 from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
 from plimsoll.lab.experiments.pooled_cluster.ground import BuiltPgpool, pooler_address
@@ -156,7 +156,7 @@ class Ground(Struct, frozen=True):
                     until_left(services)
                     time.sleep(LIFE_S + 6)
                 address = pooler_address(pooler.port, self.password)
-                watching = Watching(dsn, said.append, (address,))
+                watching = Observing(dsn, said.append, (address,))
                 if not case.leaves:
                     time.sleep(BEFORE_S)
                     services.order(**case.changes)

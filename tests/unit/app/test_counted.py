@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import builders
-from plimsoll.app.counted import with_counts
+from plimsoll.app.read import with_counts
 from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 

@@ -1,6 +1,4 @@
-"""Windows as people write them, and the options that every target has."""
-
-import inspect
+"""Windows as people write them."""
 
 import pytest
 
@@ -8,9 +6,6 @@ import builders
 from plimsoll.app.moments import seconds_of, today, window_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.read import read_target
-from plimsoll.app.targets import is_fleet
-from plimsoll.cli import options
-from plimsoll.cli.option_groups import expand
 from plimsoll.errors import DataError
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 
@@ -38,8 +33,13 @@ def test_without_a_default_there_is_no_window():
     assert (0, 1_761_955_200) == window_of(None, None, "2025-11-01", now_s=NOW_S, default=None)
 
 
-def test_weeks_are_lengths_too():
-    assert 9 * 86_400 == seconds_of("1w2d", "--last")
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86_400), ("1h30m", 5400), ("1w2d", 9 * 86_400)],
+)
+def test_times_are_written_as_people_write_them(text, seconds):
+    """A number and a unit, or several; a bare number is seconds."""
+    assert seconds == seconds_of(text, "--for")
 
 
 def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
@@ -52,32 +52,6 @@ def test_the_last_hours_of_a_file_are_the_last_of_what_it_holds(tmp_path):
     assert (end - 3600, end) == cut.window_s
     with pytest.raises(DataError, match="no sample in that window"):
         read_target(str(file), InstanceOptions(), ReadOptions(since="2030-01-01", until="2030-01-02"))
-
-
-@pytest.mark.parametrize(
-    ("target", "many"), [("rds:*", True), ("rds:orders-?", True), ("rds:orders", False), ("./metrics*", False)]
-)
-def test_a_pattern_names_a_fleet(target, many):
-    assert many == is_fleet(target)
-
-
-def test_a_command_gets_an_option_for_every_field_of_flags_and_read_options():
-    """What a struct has and no option fills would never be set."""
-
-    def command(target: str, *, flags: InstanceOptions, read_options: ReadOptions) -> None:
-        seen.append((target, flags, read_options))
-
-    seen: list = []
-    run = expand(command, flags=options.INSTANCE, read_options=options.READ)
-    names = set(inspect.signature(run).parameters)
-    given = {"target": "t", "flags_iops": 5.0, "read_options_match": ["a=b"], "read_options_max_api_calls": 7}
-    run(**dict.fromkeys(names) | given)
-
-    wanted = {"target"}
-    wanted |= {f"flags_{name}" for name in InstanceOptions.__struct_fields__}
-    wanted |= {f"read_options_{name}" for name in ReadOptions.__struct_fields__}
-    assert wanted == names
-    assert [("t", InstanceOptions(iops=5.0), ReadOptions(match=("a=b",), max_api_calls=7))] == seen
 
 
 def test_the_date_of_the_build_goes_before_the_clock(monkeypatch: pytest.MonkeyPatch):

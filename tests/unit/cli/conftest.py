@@ -19,7 +19,13 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+def run(run_program: Callable[..., Ran]) -> Callable[..., Ran]:
+    """The same, under the name by which a file may have a fixture of its own."""
+    return run_program
+
+
+@pytest.fixture
+def run_program(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Run a command line, from its arguments to its exit status; `given` is on standard input."""
     monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
 

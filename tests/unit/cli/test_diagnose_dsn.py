@@ -12,8 +12,8 @@ from msgspec.structs import replace
 import databases
 from contract.tree import ROOT
 from plimsoll.app.inspect import inspect_for_diagnosis
-from plimsoll.app.watching import Watching
-from plimsoll.cli import watching
+from plimsoll.app.observing import Observing
+from plimsoll.cli import database
 from plimsoll.cli.diagnose import command as diagnose
 from plimsoll.cli.record import command as record
 from plimsoll.errors import Unreachable, UsageError
@@ -47,7 +47,7 @@ def run(monkeypatch, capsys):
             asked.append((dsn, seconds))
             return busy()
 
-        monkeypatch.setattr(watching, "observed", observed)
+        monkeypatch.setattr(database, "observed", observed)
         app = typer.Typer()
         command.register(app)
         # One command alone has no name.
@@ -80,14 +80,8 @@ def test_causes_stand_after_the_findings(run):
     assert sorted(places) == places
     assert "Watching the database cost this; asked: 0 statements, all of them read-only;" in flat
     assert "Ceiling 212.5 MB/s, instance EBS throughput, legacy baseline: 47 % of it is taken" in flat
+    assert "The ceiling was found at another time than the database was watched" in flat
     assert 1 == status
-
-
-def test_that_it_was_watched_at_another_time_is_said(run):
-    """Causes of a minute today are no proof for a window of the past."""
-    _, text, _ = run(diagnose, PRESSED, "--dsn", DSN)
-
-    assert "The ceiling was found at another time than the database was watched" in " ".join(text.split())
 
 
 def test_every_form_has_the_causes(run, tmp_path):
@@ -133,17 +127,19 @@ def test_a_snapshot_with_an_observation_round_trips():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("command", "arguments", "message"),
     [
-        ((PRESSED, "--for", "60s"), "--for needs --dsn"),
-        ((PRESSED, "--dsn", DSN, "--for", "soon"), "--for 'soon' is not a time"),
-        (("rds:*", "--dsn", DSN), "'rds:*' matches several instances"),
+        (diagnose, (PRESSED, "--for", "60s"), "--for needs --dsn"),
+        (diagnose, (PRESSED, "--dsn", DSN, "--for", "soon"), "--for 'soon' is not a time"),
+        (diagnose, ("rds:*", "--dsn", DSN), "'rds:*' matches several instances"),
+        (record, ("host", "--inspect", "--for", "1s"), "--inspect needs a database"),
     ],
 )
-def test_what_cannot_be_is_refused(run, arguments, message):
-    """A time without a database, what is no time, and many instances."""
+def test_what_cannot_be_is_refused(run, monkeypatch, command, arguments, message):
+    """A time without a database, what is no time, many instances, and nothing to inspect."""
+    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
     with pytest.raises(UsageError, match=re.escape(message)) as caught:
-        run(diagnose, *arguments)
+        run(command, *arguments)
 
     assert caught.value.hint.endswith(".")
 
@@ -163,7 +159,7 @@ def test_what_is_watched_beside_something_ends_with_it(monkeypatch):
         return busy()
 
     monkeypatch.setattr("plimsoll.sources.postgres.read.observe", observe)
-    watched = Watching(DSN, print)
+    watched = Observing(DSN, print)
     assert begun.wait(10)
 
     assert busy() == watched.end() == watched.end()
@@ -180,15 +176,8 @@ def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
 
     texts = []
 
-    assert Watching(DSN, texts.append).end() is None
+    assert Observing(DSN, texts.append).end() is None
     assert ["the database was not inspected: PostgreSQL did not answer"] == texts
-
-
-def test_inspecting_needs_a_database(run, monkeypatch):
-    """`record host --inspect` without a DSN is refused before anything is recorded."""
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
-    with pytest.raises(UsageError, match="--inspect needs a database"):
-        run(record, "host", "--inspect", "--for", "1s")
 
 
 def test_a_vacuum_that_ended_at_the_ceiling_is_named():

@@ -43,9 +43,9 @@ def test_a_page_in_a_terminal_is_formatted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys, "stdout", shown)
-    from plimsoll.cli.docs import docs
+    from plimsoll.cli.docs import DocsOptions, docs
 
-    docs("bound", None)
+    docs(DocsOptions(page="bound"))
     text = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue())
     assert "plimsoll docs pace-a-load" in text
     assert "](" not in text

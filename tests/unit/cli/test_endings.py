@@ -12,7 +12,6 @@ import pytest
 
 from contract.tree import ROOT
 from plimsoll.cli import endings
-from plimsoll.cli.main import main
 from plimsoll.cli.streams import OutputError, ReaderGone
 from plimsoll.errors import UsageError
 from plimsoll.units import number
@@ -215,17 +214,15 @@ def test_nothing_can_be_said_at_all():
     assert 2 == result.returncode
 
 
-def test_a_file_that_cannot_be_written_is_no_verdict(tmp_path, monkeypatch, capsys):
+def test_a_file_that_cannot_be_written_is_no_verdict(tmp_path, run):
     """A link to itself, a folder, a full device: each is one sentence and 2."""
     (tmp_path / "loop").symlink_to("loop")
     for place in (tmp_path / "loop", tmp_path, "/dev/full", tmp_path / ("n" * 300)):
         for arguments in (("diagnose", QUIET, "--html", place), ("record", QUIET, "-o", place)):
-            monkeypatch.setattr(sys, "argv", ["plimsoll", *(str(a) for a in arguments)])
-            with pytest.raises(SystemExit) as ended:
-                main()
+            ran = run(*arguments)
 
-            assert 2 == ended.value.code, arguments
-            assert_one_sentence(capsys.readouterr().err.encode())
+            assert 2 == ran.status, arguments
+            assert_one_sentence(ran.err.encode())
     assert (tmp_path / "loop").is_symlink()
 
 

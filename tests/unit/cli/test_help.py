@@ -4,34 +4,19 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from plimsoll import __version__
 from plimsoll.cli.commands import COMMANDS, app
 from plimsoll.cli.help import summary_of
+from plimsoll.cli.manual import pages
 
 HEAVY = {"numpy", "polars", "altair", "vl_convert", "jinja2", "boto3", "httpx", "rich", "psycopg"}
-SUBCOMMANDS = [
-    ("gate", "run"),
-    ("gate", "set"),
-    ("lab", "postgres"),
-    ("lab", "mysql"),
-    ("lab", "run"),
-    ("lab", "run", "io-size-sweep"),
-    ("lab", "run", "search-service"),
-    ("record", "host"),
-    ("explain", "record"),
-    ("explain", "compare"),
-    ("prices", "refresh"),
-    ("catalog", "refresh"),
-    ("lint", "pooler"),
-    ("lint", "terraform"),
-    ("lint", "cloudformation"),
-    ("prove", "toast"),
-]
 REPORTS = [
     "diagnose", "plan", "inspect", "compare", "limits", "sweep", "pool-size", "lint pooler",
     "lint terraform", "lint cloudformation",
@@ -50,6 +35,13 @@ print(*sorted(loaded), file=sys.stderr)
 """
 
 
+def every_command() -> Iterator[tuple[str, ...]]:
+    """The words after `plimsoll` of every command that its group lists."""
+    for names, _ in pages(get_command(app)):
+        if names[1:] not in (("record", "target"), ("fleet", "lake")):
+            yield names[1:]
+
+
 def shown(*arguments: str) -> str:
     """The help of a command, 80 columns wide."""
     found = CliRunner().invoke(app, [*arguments, "--help"], env={"COLUMNS": "80"})
@@ -59,9 +51,12 @@ def shown(*arguments: str) -> str:
 
 def test_help_loads_nothing_heavy():
     """The help of the program and of every command comes without numpy and the libraries of reports."""
-    lines = ["", *COMMANDS, *(" ".join(names) for names in SUBCOMMANDS)]
     result = subprocess.run(
-        [sys.executable, "-c", PROGRAM], input="\n".join(lines), capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM],
+        input="\n".join(" ".join(names) for names in every_command()),
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     assert set() == HEAVY & set(result.stderr.split())
@@ -78,8 +73,6 @@ def test_help_of_the_program_loads_no_command():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_says_what_the_command_says(name):
     """A summary in the list is the first sentence of the command's own help."""
-    from typer.main import get_command
-
     command = get_command(app).commands[name]
 
     assert COMMANDS[name].summary == summary_of(command.help)
@@ -158,7 +151,7 @@ def test_bash_completes_with_the_printed_script():
 
 def test_help_names_values_and_says_defaults_in_words():
     """No type, no bounds and no brackets of the parser; a default is the end of the sentence."""
-    texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]
+    texts = [shown(*names) for names in every_command()]
 
     assert not [line for text in texts for line in text.splitlines() if PARSERS_OWN.search(line)]
     assert "(default: 1000)" in " ".join(shown("diagnose").split())
@@ -176,7 +169,7 @@ def test_every_report_has_the_same_options_of_output():
 
 def test_a_file_of_output_is_named_the_same_everywhere():
     """Whatever takes -o takes --output, and nothing takes another name for it."""
-    texts = [shown(name) for name in COMMANDS] + [shown(*names) for names in SUBCOMMANDS]
+    texts = [shown(*names) for names in every_command()]
     rows = [line.strip() for text in texts for line in text.splitlines() if "  -o, " in line]
 
     assert len(rows) >= 8

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
-from plimsoll.errors import CatalogError, UsageError
+from plimsoll.errors import UsageError
 
 STORAGE = ["--engine", "postgres", "--storage", "gp2", "--size-gib", "1000"]
 
@@ -33,23 +33,10 @@ def test_a_class_alone_is_enough():
 
 
 def test_json_is_one_document():
-    """The JSON names its schema and has rows, knees, ceilings, balances, what is unreachable."""
+    """The JSON names its schema, and a row has both rates and what binds."""
     document = json.loads(run("db.r5.2xlarge", *STORAGE, "--format", "json"))
 
     assert document["schema"] == "plimsoll.limits/1"
-    assert set(document) == {
-        "schema",
-        "instance",
-        "volume_count",
-        "rows",
-        "knee",
-        "burst_knee",
-        "ceilings",
-        "balances",
-        "unreachable",
-        "origins",
-        "notes",
-    }
     assert document["rows"][0] == {
         "io_size_bytes": 8192.0,
         "baseline": {"bytes_per_s": 24_576_000.0, "ops_per_s": 3000.0, "binding": "volume_iops"},
@@ -59,40 +46,25 @@ def test_json_is_one_document():
 
 def test_flags_reach_the_instance():
     """Every flag is found again in the instance of the answer."""
-    document = json.loads(
-        run(
-            "db.r5.2xlarge",
-            *["--engine", "postgres", "--storage", "gp3", "--size-gib", "500"],
-            *["--iops", "20000", "--throughput-mibps", "1000", "--volumes", "4"],
-            *["--launched", "2019-06-01", "--multi-az", "--format", "json"],
-        )
+    text = run(
+        "db.r5.2xlarge",
+        *["--engine", "postgres", "--storage", "gp3", "--size-gib", "500"],
+        *["--iops", "20000", "--throughput-mibps", "1000", "--volumes", "4"],
+        *["--launched", "2019-06-01", "--multi-az", "--format", "json"],
     )
+    found = json.loads(text)["instance"]
 
-    assert document["instance"] | {"identifier": ""} == {
-        "identifier": "",
-        "db_class": "db.r5.2xlarge",
-        "engine": "postgres",
-        "engine_version": None,
-        "region": None,
-        "multi_az": True,
-        "cluster": None,
-        "storage": {
-            "kind": "gp3",
-            "size_gib": 500.0,
-            "provisioned_ops_per_s": 20_000.0,
-            "provisioned_bytes_per_s": 1000.0 * 2**20,
-            "volume_count": 4,
-            "additional": [],
-        },
-        "launched_s": 1_559_347_200,
-        "license_model": None,
-        "connection_max": None,
-        "vcpu_count": None,
-        "memory_bytes": None,
-        "ebs_limits": None,
-        "capacity_acu_max": None,
-        "pending": [],
-    }
+    assert ("db.r5.2xlarge", "postgres", True, 1_559_347_200) == tuple(
+        found[name] for name in ("db_class", "engine", "multi_az", "launched_s")
+    )
+    assert {
+        "kind": "gp3",
+        "size_gib": 500.0,
+        "provisioned_ops_per_s": 20_000.0,
+        "provisioned_bytes_per_s": 1000.0 * 2**20,
+        "volume_count": 4,
+        "additional": [],
+    } == found["storage"]
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "html"])
@@ -126,11 +98,3 @@ def test_what_cannot_be_is_one_sentence(arguments: list[str], message: str):
         CliRunner().invoke(app, ["limits", *arguments], catch_exceptions=False)
 
     assert caught.value.message == message
-
-
-def test_an_unknown_class_names_the_nearest():
-    """A mistyped class is an error with a hint."""
-    with pytest.raises(CatalogError) as caught:
-        CliRunner().invoke(app, ["limits", "db.r5.3xlarge"], catch_exceptions=False)
-
-    assert "db.r5.2xlarge" in caught.value.hint

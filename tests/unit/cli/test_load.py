@@ -1,10 +1,11 @@
-"""`plimsoll load`: what is missing is said before anything is read."""
+"""`plimsoll load` and `rehearse`: what is missing is said before anything is read."""
 
 import pytest
 from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
 from plimsoll.cli.load import is_csv, summary
+from plimsoll.cli.rehearse import share_of
 from plimsoll.errors import UsageError
 from plimsoll.load.copy.run import LoadProgress
 from plimsoll.load.pace.law.commits import CommitsSeen
@@ -36,6 +37,11 @@ def test_a_dsn_that_is_none_is_not_repeated(tmp_path, dsn):
 )
 def test_the_format_follows_the_names(names, form, found):
     assert found is is_csv(names, form)
+
+
+@pytest.mark.parametrize(("text", "ratio"), [("1%", 0.01), ("0.5 %", 0.005), ("0.01", 0.01), ("100%", 1)])
+def test_a_share_of_rows_is_percent_or_a_ratio(text, ratio):
+    assert ratio == share_of(text)
 
 
 def test_the_summary_counts_this_run_and_earlier_ones():

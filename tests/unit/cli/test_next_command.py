@@ -1,4 +1,4 @@
-"""The command that a report prints for the next step."""
+"""The commands that a report prints for the next step."""
 
 import csv
 import shlex
@@ -6,13 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import builders
 from contract.tree import ROOT
 from plimsoll.app import read as targets
+from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions, ReadOptions
+from plimsoll.app.targets import target_of
+from plimsoll.cli.compare import register
 from plimsoll.cli.diagnose import run as diagnose_command
-from plimsoll.cli.next_command import plan_command
+from plimsoll.cli.next_command import check_command, plan_command
 from plimsoll.cli.plan import run as plan_module
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.snapshot import Snapshot
@@ -21,6 +25,8 @@ from plimsoll.model.snapshot_file.codec import decode_snapshot
 PRESSED = ROOT / "examples" / "claims-pipeline"
 DAY = 24 * builders.HOUR
 LEVEL = 86.875e6
+NOW = Instance(db_class="db.t3.xlarge", storage=Storage(kind="gp2", size_gib=1200.0))
+NEW = Instance(db_class="db.m6g.xlarge", storage=NOW.storage)
 
 
 def printed_of(ran) -> list[str]:
@@ -56,7 +62,7 @@ def account(monkeypatch):
     """A live instance whose last samples are twenty minutes late; what was asked of it."""
     asked: list[str | None] = []
 
-    def read(target, flags, read_options=None, progress=None, *, has_statements=False):
+    def read(target, flags, read_options=None, progress=None):
         asked.append(read_options.last)
         start_s, end_s = targets.live_window(read_options)
         # No more than a day is there, however long the window: two weeks are planned for slowly.
@@ -68,7 +74,10 @@ def account(monkeypatch):
             storage=Storage(kind="gp2", size_gib=1200.0),
         )
 
-    monkeypatch.setattr(diagnose_command, "read_target", read)
+    def diagnosed(target, flags, read_options, progress):
+        return (snapshot := read(target, flags, read_options)), diagnose_snapshot(snapshot)
+
+    monkeypatch.setattr(diagnose_command, "diagnose_target", diagnosed)
     monkeypatch.setattr(plan_module, "read_target", read)
     return asked
 
@@ -117,46 +126,29 @@ def test_secrets_are_not_printed_again():
     headers = ReadOptions(headers=("Authorization:Bearer hunter2",))
     tenant = ReadOptions(headers=("X-Scope-OrgID:shop",), match=("db=a b",))
 
-    assert plan_command("prom:http://me:hunter2@host:9090", flags, ReadOptions()) is None
-    assert plan_command("prom:http://host:9090", flags, headers) is None
+    assert plan_command(target_of("prom:http://me:hunter2@host:9090"), flags, ReadOptions()) is None
+    assert plan_command(target_of("prom:http://host:9090"), flags, headers) is None
+    assert "" == check_command(target_of("prom:http://host:9090"), flags, headers, before=NOW, after=NEW)
     assert "plimsoll plan prom:http://host:9090 --match 'db=a b' --header X-Scope-OrgID:shop" == plan_command(
-        "prom:http://host:9090", flags, tenant
+        target_of("prom:http://host:9090"), flags, tenant
     )
 
 
 def test_standard_input_cannot_be_read_twice():
     """Nothing is printed that would wait for ever."""
-    assert plan_command("-", InstanceOptions(), ReadOptions()) is None
+    assert plan_command(target_of("-"), InstanceOptions(), ReadOptions()) is None
+    assert "" == check_command(target_of("-"), InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
 
 
-def test_every_flag_has_an_option():
-    """Whatever is given is printed again; a number as it was typed."""
-    flags = InstanceOptions(
-        identifier="a b",
-        instance_file=Path("i.json"),
-        db_class="db.m5.large",
-        engine="postgres",
-        storage="gp3",
-        size_gib=500.0,
-        iops=12000.0,
-        throughput_mibps=500.0,
-        launched="2019-06-01",
-    )
-    read_options = ReadOptions(
-        since="2026-01-01",
-        until="2026-01-03",
-        profile="p",
-        region="eu-west-1",
-        max_api_calls=5,
-        counts=(Path("r.csv"),),
-    )
+def test_whatever_was_given_is_printed_again():
+    """Instance, window, access, series, counts; a number as it was typed."""
+    flags = InstanceOptions(identifier="a b", instance_file=Path("i.json"), size_gib=500.0, launched="2019-06-01")
+    read_options = ReadOptions(since="2026-01-01", profile="p", max_api_calls=5, counts=(Path("r.csv"),))
 
     assert (
-        "plimsoll plan x --identifier 'a b' --instance i.json --class db.m5.large --engine postgres "
-        "--storage gp3 --size-gib 500 --iops 12000 --throughput-mibps 500 --launched 2019-06-01 "
-        "--from 2026-01-01 --to 2026-01-03 --profile p --region eu-west-1 --counts r.csv "
-        "--max-api-calls 5"
-    ) == plan_command("x", flags, read_options)
+        "plimsoll plan x --identifier 'a b' --instance i.json --size-gib 500 --launched 2019-06-01 "
+        "--from 2026-01-01 --profile p --counts r.csv --max-api-calls 5"
+    ) == plan_command(target_of("x"), flags, read_options)
 
 
 def test_a_plan_that_cannot_be_made_leaves_the_report(run, tmp_path):
@@ -217,3 +209,45 @@ def test_an_instance_at_its_ceiling_but_for_its_first_burst_is_planned(tmp_path,
     ran = run("plan", PRESSED, *at, "--allow", "short-window")
 
     assert (1, "") == (ran.status, ran.err)
+
+
+def test_it_says_what_a_source_no_longer_knows_after_the_step():
+    """RDS describes an instance as it is, so class and storage of before are part of the command."""
+    found = check_command(
+        target_of("rds:claims"), InstanceOptions(), ReadOptions(region="eu-west-1"), before=NOW, after=NEW
+    )
+
+    assert (
+        "plimsoll compare rds:claims --at MOMENT --class-a db.t3.xlarge --storage-a gp2 "
+        "--size-gib-a 1200 --region eu-west-1"
+    ) == found
+
+
+def test_every_option_of_it_is_one_that_compare_has():
+    """With a moment in place of MOMENT it runs as it was printed."""
+    storage = Storage(kind="gp3", size_gib=400.0, provisioned_ops_per_s=12_000.0)
+    instance = Instance(db_class="db.r5.large", storage=storage)
+    read_options = ReadOptions(last="14d", profile="ops", match=("a=b",), max_api_calls=50)
+    found = check_command(
+        target_of("prom:http://host"), InstanceOptions(engine="postgres"), read_options, before=instance, after=NEW
+    )
+    app = typer.Typer()
+    register(app)
+    parsed = typer.main.get_command(app).make_context("compare", shlex.split(found)[2:])
+
+    assert ("MOMENT", "db.r5.large", 12_000.0) == tuple(
+        parsed.params[name] for name in ("options_split_at", "options_of_a_db_class", "options_of_a_iops")
+    )
+
+
+def test_a_file_is_compared_with_one_of_after_the_step():
+    """What was typed of the present instance is said of both sides; what the file says is not repeated."""
+    flags = InstanceOptions(db_class="db.t3.xlarge", engine="postgres", size_gib=1200.0)
+    typed = check_command(target_of("my export.csv"), flags, ReadOptions(region="eu-west-1"), before=NOW, after=NEW)
+    found = check_command(target_of("snapshot.json"), InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
+
+    assert (
+        "plimsoll compare 'my export.csv' AFTER --class-a db.t3.xlarge --size-gib-a 1200 "
+        "--class-b db.m6g.xlarge --size-gib-b 1200 --engine postgres"
+    ) == typed
+    assert "plimsoll compare snapshot.json AFTER" == found

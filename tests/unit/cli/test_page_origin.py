@@ -3,7 +3,7 @@
 import pytest
 
 from plimsoll import __version__
-from plimsoll.cli.given import given_arguments
+from plimsoll.cli.commands import given_arguments
 from plimsoll.cli.page_origin import page_origin, without_secrets
 
 SECRET = "s3cr:t/@&"

@@ -240,7 +240,7 @@ def test_paths_in_answers_begin_at_the_root(root):
 
 def test_a_mistake_of_ours_is_an_error_without_details(root, monkeypatch):
     """The message of an unexpected exception may quote anything."""
-    monkeypatch.setattr("plimsoll.mcp.answer.diagnose_snapshot", lambda _: 1 / 0)
+    monkeypatch.setattr("plimsoll.mcp.answer.diagnose_target", lambda *_: 1 / 0)
 
     found = answer("diagnose", {"target": "quiet"}, terms(root), 60)
 

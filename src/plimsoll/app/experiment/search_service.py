@@ -12,8 +12,9 @@ from pathlib import Path
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.experiment import checks
 from plimsoll.app.experiment.judge import ExperimentJudge, ReadPhase, plan_of, played
-from plimsoll.app.explain import StatementChoice, record_server
+from plimsoll.app.explain import record_server
 from plimsoll.app.inspect import inspect_for_diagnosis
+from plimsoll.app.options import StatementChoice
 from plimsoll.app.watching import Watching
 from plimsoll.catalog.load import Catalog, catalog
 from plimsoll.lab.experiments.search_service import story
@@ -118,18 +119,7 @@ class _SearchJudge(ExperimentJudge):
 
 
 def _explained(dsn: str, statement: str, value: str) -> CaptureFile:
-    choice = StatementChoice(
-        statements=(statement,),
-        file=None,
-        top=None,
-        watched_s=None,
-        parameters=(value,),
-        parameter_file=None,
-        is_generic=False,
-        timeout_s=_EXPLAIN_TIMEOUT_S,
-        runs=1,
-        allows_writes=False,
-    )
+    choice = StatementChoice(statements=(statement,), parameters=(value,), timeout=f"{_EXPLAIN_TIMEOUT_S}s")
     return record_server(dsn, choice, sleep=time.sleep, now_s=time.time())
 
 

@@ -8,7 +8,7 @@ from operator import length_hint
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import Spent, diagnose_fleet, exit_status
 from plimsoll.cli.output import Output
-from plimsoll.cli.waiting import progress_while
+from plimsoll.cli.progress import progress_while
 from plimsoll.model.overview import UnreadInstance
 from plimsoll.model.snapshot import Snapshot
 

@@ -14,22 +14,29 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
-from typing import TYPE_CHECKING, NoReturn, Protocol, TextIO
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.progress import Progress
 from plimsoll.app.read import read_target
-from plimsoll.app.targets import RDS, is_live
+from plimsoll.app.targets import LIVE, Rds, Target
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.output import Output
-from plimsoll.cli.waiting import progress_while
+from plimsoll.cli.progress import progress_while
 from plimsoll.errors import PlimsollError, UsageError
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.now import open_at
+from plimsoll.reports.diagnosis.brief import diagnosis_brief, verdict_title
+from plimsoll.reports.render.brief import WIDTH_MAX, WIDTH_MIN, brief_lines, brief_text
 from plimsoll.units import format_clock, format_duration
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
@@ -44,6 +51,7 @@ Source: RDS User Guide, "Amazon CloudWatch metrics for Amazon RDS", edition of 2
 _TICK_S = 1.0
 _DAY_S = 86400
 _DUMB = ("", "dumb", "unknown")
+_STALE = "STALE"
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -78,7 +86,7 @@ class RepeatClock(Struct, frozen=True, kw_only=True):
     sleep: Callable[[float], None] = time.sleep
 
 
-def check_watch(target: str, interval: str, *, other_options: bool, until: str | None) -> int:
+def check_interval(target: Target, interval: str, *, other_options: bool, until: str | None) -> int:
     """
     Return the seconds between readings; nothing is read.
 
@@ -91,7 +99,7 @@ def check_watch(target: str, interval: str, *, other_options: bool, until: str |
     Raises:
         UsageError: not a live target, not a time of at least a second, or an option that does not fit.
     """
-    if not is_live(target):
+    if not isinstance(target, LIVE):
         raise UsageError(
             f"--watch needs a live target, and '{target}' is none",
             "Give rds:NAME or prom:URL; leave out --watch to read a file once.",
@@ -105,21 +113,21 @@ def check_watch(target: str, interval: str, *, other_options: bool, until: str |
         )
     if until is not None:
         raise UsageError("--watch reads up to now, but --to ends the window", "Leave out --to.")
-    return max(seconds, CLOUDWATCH_S) if target.startswith(RDS) else seconds
+    return max(seconds, CLOUDWATCH_S) if isinstance(target, Rds) else seconds
 
 
-def run_watch(
-    target: str, flags: InstanceOptions, read_options: ReadOptions, output: Output, *, asked: str, period_s: int
+def run_repeated(
+    target: Target, flags: InstanceOptions, read_options: ReadOptions, output: Output, *, asked: str, period_s: int
 ) -> NoReturn:
     """
     Show the verdict on a live target until Ctrl-C.
 
     Args:
-        target: `rds:NAME` or `prom:URL`.
+        target: a live one.
         flags: instance options; likewise `read_options`.
         output: width and colour.
         asked: text of --watch.
-        period_s: seconds between readings, as `check_watch` returned.
+        period_s: seconds between readings, as `check_interval` returned.
 
     Raises:
         PlimsollError: the first reading failed.
@@ -133,8 +141,6 @@ def run_watch(
     is_redrawn = sys.stdout.isatty() and os.environ.get("TERM", "") not in _DUMB
     with ended_like_ctrl_c():
         if is_redrawn:
-            from plimsoll.cli.diagnose.redrawn import Redrawn
-
             with Redrawn(output.width, lambda: rhythm(asked, period_s, spending)) as redrawn:
                 repeat(read, redrawn, period_s=period_s, clock=RepeatClock())
         printed = Printed(output, lambda: rhythm(asked, period_s, spending))
@@ -204,9 +210,6 @@ def rhythm(asked: str, period_s: int, spending: ReadingCost) -> str:
 
 def state_of(diagnosis: Diagnosis) -> tuple[object, ...]:
     """Return a key that differs when the verdict does: the words, and which limits bound and bind."""
-    from plimsoll.model.now import open_at
-    from plimsoll.reports.diagnosis.brief import verdict_title
-
     limits = [(at.family, at.phase, at.dimension) if at else None for at in (diagnosis.binding, open_at(diagnosis))]
     return (verdict_title(diagnosis), *limits)
 
@@ -238,9 +241,6 @@ class Printed:
             self._failure = view.failure
         state = state_of(view.diagnosis)
         if state != self._state:
-            from plimsoll.reports.diagnosis.brief import diagnosis_brief
-            from plimsoll.reports.render.brief import brief_text
-
             gap = "" if self._state is None else "\n"
             text = brief_text(diagnosis_brief(view.diagnosis), width=self._output.width, color=False)
             self._output.emit(f"{gap}{format_clock(view.read_s)} UTC\n{text}")
@@ -261,3 +261,64 @@ class Printed:
     def _remark(self, text: str) -> None:
         self._remarks.write(f"{text}\n")
         self._remarks.flush()
+
+
+class Redrawn:
+    """Shows the newest view in place, with its age, until the end of its `with` block."""
+
+    def __init__(self, width: int | None, rhythm_text: Callable[[], str], console: Console | None = None) -> None:
+        """
+        Begin with an empty screen.
+
+        Args:
+            width: columns; None takes the terminal's, at most 120.
+            rhythm_text: returns how often the target is read.
+            console: where to draw; None takes standard output.
+        """
+        self._console = console or Console(highlight=False, markup=False, emoji=False)
+        self._width, self._rhythm = width, rhythm_text
+        self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+        self._is_begun = False
+
+    def __enter__(self) -> Self:
+        """Return the screen; drawing begins with the first view."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the last report on the terminal, and show the cursor again."""
+        if self._is_begun:
+            self._live.stop()
+
+    def show(self, view: View) -> None:
+        """Draw the result of a reading."""
+        self.wait(view, view.failed_s or view.read_s)
+
+    def wait(self, view: View, now_s: float) -> None:
+        """Draw the same result with its age."""
+        if not self._is_begun:
+            self._live.start()
+            self._is_begun = True
+        asked = self._width or min(self._console.width, WIDTH_MAX)
+        lines = brief_lines(diagnosis_brief(view.diagnosis), max(asked, WIDTH_MIN))
+        below = status_lines(view, now_s, self._rhythm())
+        for text, style in below:
+            line = Text(text, style=style)
+            line.truncate(max(asked, WIDTH_MIN), overflow="ellipsis")
+            lines.append(line)
+        self._live.update(Group(*lines), refresh=True)
+
+
+def status_lines(view: View, now_s: float, rhythm_text: str) -> list[tuple[str, str]]:
+    """Return the lines below the report with their styles: age, failure, and how often it is read."""
+    age = format_duration(max(now_s - view.read_s, 0.0))
+    read_at = f"Read at {format_clock(view.read_s)} UTC, {age} ago"
+    wait = format_duration(max(view.next_s - now_s, 0.0))
+    lines = [(f"{read_at}; next in {wait}; Ctrl-C ends", "dim")]
+    if view.failure:
+        lines = [
+            (f"{_STALE}: {read_at}; next try in {wait}", "bold yellow"),
+            (f"Reading failed: {view.failure}", "yellow"),
+        ]
+    return [*lines, (rhythm_text, "dim")]

@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.options import InstanceOptions, ReadOptions
 from plimsoll.app.plan import check_window, in_region, plan_snapshot, with_license, with_two_weeks
 from plimsoll.app.read import read_target
 from plimsoll.app.render import Report, render
 from plimsoll.cli.next_command import check_command
-from plimsoll.cli.output import Output, check_picture, say_written, write_text
+from plimsoll.cli.output import check_picture, say_written, write_text
+from plimsoll.cli.plan.command import PlanOptions
 from plimsoll.cli.plan.texts import (
     allowed_ratio_of,
     check_constraints,
@@ -22,7 +21,7 @@ from plimsoll.cli.plan.texts import (
     split_permissions,
     usd_of,
 )
-from plimsoll.cli.waiting import TERMINAL
+from plimsoll.cli.progress import TERMINAL
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Judgement, Plan, PlanConstraints
@@ -31,40 +30,22 @@ from plimsoll.model.snapshot import Snapshot
 EXIT = {Judgement.LIFTS: 0, Judgement.DOES_NOT: 1, Judgement.UNSURE: 2}
 
 
-class PlanOptions(Struct, frozen=True, kw_only=True):
-    """The options of one command line, as typed."""
-
-    slo: str
-    max_usd_per_day: str | None
-    keep_class: bool
-    keep_storage: bool
-    multi_az: bool | None
-    growth: str
-    prior: tuple[str, ...]
-    allow: tuple[str, ...]
-    deny: tuple[str, ...]
-    prices: Path | None
-    license_model: str | None
-    discount: str
-    output: Output
-    chart: Path | None
-
-
-def run_plan(target: str, flags: InstanceOptions, read_options: ReadOptions, options: PlanOptions) -> int:
+def run_plan(options: PlanOptions) -> int:
     """
     Plan for a target, print the plan and write the requested files.
 
     Returns:
         Exit status: 0 no change is needed, 1 a ceiling binds, 2 unknown.
     """
-    constraints = _constraints(options, flags.engine)
+    target, flags = options.target, options.instance
+    constraints = _constraints(options)
     license_model = license_of(options.license_model)
     if options.chart is not None:
         from plimsoll.reports.chart.drawing import check_picture_ending
 
         check_picture_ending(options.chart)
         check_picture(options.chart)
-    read_options = with_two_weeks(target, read_options)
+    read_options = with_two_weeks(target, options.read)
     snapshot = in_region(read_target(target, flags, read_options, TERMINAL), target, read_options)
     snapshot = with_license(snapshot, license_model)
     check_window(snapshot, is_short_allowed=split_permissions(options.allow)[1])
@@ -79,13 +60,13 @@ def run_plan(target: str, flags: InstanceOptions, read_options: ReadOptions, opt
     return status_of(diagnosis, found)
 
 
-def _constraints(options: PlanOptions, engine: str | None) -> PlanConstraints:
+def _constraints(options: PlanOptions) -> PlanConstraints:
     constraints = PlanConstraints(
         allowed_ratio=allowed_ratio_of(options.slo),
         usd_per_day_max=None if options.max_usd_per_day is None else usd_of(options.max_usd_per_day),
         keep_class=options.keep_class,
         keep_storage=options.keep_storage,
-        engine=engine,
+        engine=options.instance.engine,
         multi_az=options.multi_az,
         growth=growth_of(options.growth),
         prior=prior_of(options.prior),

@@ -12,13 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from plimsoll.app.instance import with_flags
 from plimsoll.app.moments import seconds_of
-from plimsoll.app.options import InstanceOptions
-from plimsoll.app.watching import Watching
+from plimsoll.app.observing import Observing
 from plimsoll.cli.endings import ended_like_ctrl_c
+from plimsoll.cli.record.command import HostOptions
 from plimsoll.errors import UsageError
 from plimsoll.gate.command import ChildCommand
 from plimsoll.lab.servers.postgres import Postgres
@@ -44,27 +43,7 @@ _DEFAULT_SCALE = 10
 _DEFAULT_CLIENTS = 4
 
 
-class HostFlags(Struct, frozen=True, kw_only=True):
-    """Options of recording a host."""
-
-    device: str
-    duration: str | None
-    every: str | None
-    """None for one second."""
-    dsn: str | None
-    command: tuple[str, ...]
-    is_embedded: bool
-    scale: int | None
-    keeps_stdout: bool
-    """Whether the snapshot goes to standard output, so that the command must not write there."""
-    instance: InstanceOptions
-    capture: str | None = None
-    """Output of another program to read instead of counters: a file, or `-` for standard input."""
-    is_inspecting: bool = False
-    """Whether the database is also inspected."""
-
-
-def record_host(flags: HostFlags) -> Snapshot:
+def record_host(flags: HostOptions) -> Snapshot:
     """
     Record this host.
 
@@ -97,9 +76,9 @@ def record_host(flags: HostFlags) -> Snapshot:
         server = _open(probe)
         host, reader = _host(flags, clock, server)
         _print_line(f"recording {', '.join(host.choice.devices)} ({host.choice.reason})")
-        watching = Watching(dsn, _print_line) if flags.is_inspecting and dsn else None
-        if watching is not None:
-            stack.callback(watching.end)
+        observing = Observing(dsn, _print_line) if flags.is_inspecting and dsn else None
+        if observing is not None:
+            stack.callback(observing.end)
         # The stack ends the pool before the probe, so the last reading has returned or timed out by then.
         pool = stack.enter_context(ThreadPoolExecutor(max_workers=1))
         recording = record(
@@ -115,7 +94,7 @@ def record_host(flags: HostFlags) -> Snapshot:
         )
         if sys.stderr.isatty():
             _print_line("")  # The line of progress has no end of its own.
-        observation = watching.end() if watching is not None else None
+        observation = observing.end() if observing is not None else None
         _see_out(command, recording)
     snapshot = snapshot_of(
         host, recording, instance=_instance(host, flags), program=command.name if command is not None else None
@@ -123,7 +102,7 @@ def record_host(flags: HostFlags) -> Snapshot:
     return msgspec.structs.replace(snapshot, observation=observation)
 
 
-def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
+def _of_capture(flags: HostOptions, capture: str) -> Snapshot:
     """Read the output of another program into a snapshot."""
     for name, is_given in (
         ("--for", flags.duration is not None),
@@ -148,7 +127,7 @@ def _of_capture(flags: HostFlags, capture: str) -> Snapshot:
     return msgspec.structs.replace(snapshot, instance=instance)
 
 
-def _plan(flags: HostFlags) -> RecordingPlan:
+def _plan(flags: HostOptions) -> RecordingPlan:
     step_s = seconds_of(flags.every, "--every") if flags.every is not None else _DEFAULT_STEP_S
     duration_s = seconds_of(flags.duration, "--for") if flags.duration is not None else None
     if duration_s is not None and duration_s < step_s:
@@ -169,7 +148,7 @@ def _plan(flags: HostFlags) -> RecordingPlan:
     return RecordingPlan(step_s=step_s, duration_s=duration_s)
 
 
-def _embedded(flags: HostFlags, stack: ExitStack) -> Postgres | None:
+def _embedded(flags: HostOptions, stack: ExitStack) -> Postgres | None:
     if not flags.is_embedded:
         return None
     postgres = stack.enter_context(Postgres())
@@ -183,13 +162,13 @@ def _pgbench(plan: RecordingPlan) -> tuple[str, ...]:
     return ("pgbench", "-n", "-c", str(_DEFAULT_CLIENTS), "-j", "2", "-T", str(plan.duration_s))
 
 
-def _command(flags: HostFlags, postgres: Postgres | None) -> ChildCommand | None:
+def _command(flags: HostOptions, postgres: Postgres | None) -> ChildCommand | None:
     if not flags.command:
         return None
     return ChildCommand(
         flags.command,
         environment=postgres.environment if postgres is not None else None,
-        output=sys.stderr if flags.keeps_stdout else None,
+        output=sys.stderr if flags.output == "-" else None,
     )
 
 
@@ -205,7 +184,7 @@ def _open(probe: DatabaseProbe | None) -> ServerFacts | None:
     return server
 
 
-def _host(flags: HostFlags, clock: SystemClock, server: ServerFacts | None) -> tuple[Host, HostReader]:
+def _host(flags: HostOptions, clock: SystemClock, server: ServerFacts | None) -> tuple[Host, HostReader]:
     data = server.data_directory if server is not None else None
     choice = choose(flags.device, look(data or str(Path.cwd())))
     reader = HostReader(devices=choice.devices, mount=choice.mount, clock=clock)
@@ -219,12 +198,12 @@ def _host(flags: HostFlags, clock: SystemClock, server: ServerFacts | None) -> t
     return host, reader
 
 
-def _instance(host: Host, flags: HostFlags) -> Instance:
+def _instance(host: Host, flags: HostOptions) -> Instance:
     """Return the instance that the host represents: itself, or the given class."""
     return _claimed(instance_of(host), flags)
 
 
-def _claimed(instance: Instance, flags: HostFlags) -> Instance:
+def _claimed(instance: Instance, flags: HostOptions) -> Instance:
     """
     Return the instance with the flags applied.
 

@@ -4,15 +4,17 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
+from plimsoll.app.options import Option
+from plimsoll.cli.option_groups import expand
 from plimsoll.errors import UsageError
-from plimsoll.watch.defaults import ADDRESS, LEDGER
 
 if TYPE_CHECKING:  # the command line comes up without what it needs
     from plimsoll.watch.config import WatchSettings
@@ -24,62 +26,40 @@ EXAMPLE = "example"
 """First argument that asks for a configuration with all keys."""
 _FORMS = ("logfmt", "json")
 
-Targets = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[check | example] [TARGET]…",
-        help="rds:NAME, rds:'*', prom:URL, or a file or folder of metrics. 'check' prints what would be "
-        "watched and what it would cost, 'example' prints a configuration with all keys.",
-    ),
-]
-Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Read targets, receivers and rules from a file.")
-]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option("--ledger", metavar="FILE", help=f"Remember states and messages in this file (default: {LEDGER})."),
-]
-Once = Annotated[bool, typer.Option("--once", help="Read, judge and send once, for example from cron.")]
-StartAnyway = Annotated[
-    bool,
-    typer.Option("--start-anyway", help="Start although a receiver cannot be reached; its messages wait until it can."),
-]
-ListenAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--web.listen-address",
-        metavar="HOST:PORT",
-        help=f"Answer HTTP at this address; '' for no server (default: {ADDRESS}).",
-    ),
-]
-WebConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--web.config.file",
-        metavar="FILE",
-        help="Read TLS, users and headers of the HTTP server from a file, in the form of Prometheus's exporters "
-        "(default: no TLS, no password).",
-    ),
-]
-LogForm = Annotated[str, typer.Option("--log-format", metavar="FORM", help="Form of log lines: logfmt or json.")]
+
+class WatchOptions(Struct, frozen=True, kw_only=True):
+    """The options of one command line."""
+
+    targets: Annotated[tuple[str, ...], Option("[check | example] [TARGET]…")] = ()
+    """
+    rds:NAME, rds:'*', prom:URL, or a file or folder of metrics. 'check' prints what would be watched and what it would
+    cost, 'example' prints a configuration with all keys.
+    """
+    config: Annotated[Path | None, Option("--config FILE")] = None
+    """Read targets, receivers and rules from a file."""
+    ledger: Annotated[Path | None, Option("--ledger FILE")] = None
+    """Remember states and messages in this file (default: plimsoll-watch.db)."""
+    is_once: Annotated[bool, Option("--once")] = False
+    """Read, judge and send once, for example from cron."""
+    starts_anyway: Annotated[bool, Option("--start-anyway")] = False
+    """Start although a receiver cannot be reached; its messages wait until it can."""
+    log_form: Annotated[str, Option("--log-format FORM")] = "logfmt"
+    """Form of log lines: logfmt or json."""
+    listen_address: Annotated[str | None, Option("--web.listen-address HOST:PORT")] = None
+    """Answer HTTP at this address; '' for no server (default: 127.0.0.1:9780)."""
+    web_config_file: Annotated[Path | None, Option("--web.config.file FILE")] = None
+    """
+    Read TLS, users and headers of the HTTP server from a file, in the form of Prometheus's exporters (default: no TLS,
+    no password).
+    """
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command("watch")(watch)
+    app.command("watch")(expand(watch))
 
 
-def watch(
-    targets: Targets = None,
-    *,
-    config: Config = None,
-    ledger: LedgerFile = None,
-    is_once: Once = False,
-    starts_anyway: StartAnyway = False,
-    log_form: LogForm = "logfmt",
-    listen_address: ListenAddress = None,
-    web_config_file: WebConfigFile = None,
-) -> int:
+def watch(options: WatchOptions) -> int:
     """
     Watch databases, and tell people once when one nears a limit, reaches it or leaves it.
 
@@ -91,30 +71,28 @@ def watch(
     Exit status: 0 ended, or with --once nothing is bound, 1 with --once something is bound, 2 something is
     unknown, or bad input.
     """
-    if log_form not in _FORMS:
-        raise UsageError(f"there is no log format '{log_form}'", "Use logfmt or json.")
-    named = list(targets or [])
-    if named == [EXAMPLE]:
+    if options.log_form not in _FORMS:
+        raise UsageError(f"there is no log format '{options.log_form}'", "Use logfmt or json.")
+    named = options.targets
+    if named == (EXAMPLE,):
         from plimsoll.cli.watch.example import print_example
 
         print_example()
         return 0
-    is_check = named[:1] == [CHECK]
-    named = named[1:] if is_check else named
+    is_check = named[:1] == (CHECK,)
 
     def load() -> "WatchSettings":
-        settings = _settings(named, config, ledger)
-        return _with_web(settings, listen_address, web_config_file)
+        return _settings(named[1:] if is_check else named, options)
 
     if is_check:
         from plimsoll.cli.watch.check import print_check
 
         print_check(load())
         return 0
-    return _watch(load, is_once=is_once, starts_anyway=starts_anyway, log_form=log_form)
+    return _watch(load, options)
 
 
-def _settings(named: list[str], config: Path | None, ledger: Path | None) -> "WatchSettings":
+def _settings(named: Sequence[str], options: WatchOptions) -> "WatchSettings":
     """
     Return the settings of a file, or of targets on the command line.
 
@@ -126,6 +104,7 @@ def _settings(named: list[str], config: Path | None, ledger: Path | None) -> "Wa
     from plimsoll.app.watch import check_files
     from plimsoll.watch.config import TargetSettings, WatchSettings, check_settings, read_settings
 
+    config = options.config
     if config is not None and named:
         raise UsageError("targets and --config cannot be used together", "Name them in the file.")
     if config is None and not named:
@@ -136,26 +115,19 @@ def _settings(named: list[str], config: Path | None, ledger: Path | None) -> "Wa
         settings = WatchSettings(targets=tuple(TargetSettings(target=name) for name in named))
         check_settings(settings)
     check_files(settings)
-    return settings if ledger is None else replace(settings, ledger=str(ledger))
-
-
-def _with_web(settings: "WatchSettings", listen_address: str | None, config_file: Path | None) -> "WatchSettings":
-    """Return settings with the options of the command line about the HTTP server."""
-    from msgspec.structs import replace
-
-    from plimsoll.watch.config import check_settings
-
+    if options.ledger is not None:
+        settings = replace(settings, ledger=str(options.ledger))
     web = settings.web
-    if listen_address is not None:
-        web = replace(web, listen_address=listen_address)
-    if config_file is not None:
-        web = replace(web, config_file=str(config_file))
+    if options.listen_address is not None:
+        web = replace(web, listen_address=options.listen_address)
+    if options.web_config_file is not None:
+        web = replace(web, config_file=str(options.web_config_file))
     found = replace(settings, web=web)
     check_settings(found)
     return found
 
 
-def _watch(load: "Callable[[], WatchSettings]", *, is_once: bool, starts_anyway: bool, log_form: str) -> int:
+def _watch(load: "Callable[[], WatchSettings]", options: WatchOptions) -> int:
     from plimsoll import __version__
     from plimsoll.app.watch import clock, computations, open_targets, usd_per_metric
     from plimsoll.cli.watch.log_lines import logger
@@ -164,7 +136,7 @@ def _watch(load: "Callable[[], WatchSettings]", *, is_once: bool, starts_anyway:
     from plimsoll.watch.service import OpenedConfiguration, WatchService
     from plimsoll.web.page import WebPage
 
-    log = logger(log_form, time.time)
+    log = logger(options.log_form, time.time)
 
     is_started = False
 
@@ -176,7 +148,7 @@ def _watch(load: "Callable[[], WatchSettings]", *, is_once: bool, starts_anyway:
             targets=open_targets(settings),
             receivers=open_receivers(settings, note=lambda sentence: log("delivered in part", text=sentence)),
         )
-        if not is_started and not starts_anyway:
+        if not is_started and not options.starts_anyway:
             # A running watch takes a new configuration over in any case: messages wait in the outbox.
             check_reachable(settings.receivers, os.environ)
         is_started = True
@@ -193,7 +165,7 @@ def _watch(load: "Callable[[], WatchSettings]", *, is_once: bool, starts_anyway:
         page=WebPage,
         access=open_access(load(), log),
     )
-    if is_once:
+    if options.is_once:
         status = service.once()
         if status is None:
             raise UsageError(

@@ -7,17 +7,16 @@ Rule 2: every field is required and no other is allowed, at every depth.
 Rule 3: a document inside another one is an object here; its own schema describes it.
 """
 
-import ast
 import inspect
 import re
 from collections.abc import Iterator
 from enum import Enum
-from functools import cache
-from textwrap import dedent
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+
+from plimsoll.model.field_docstrings import field_docstrings
 
 Rule = dict[str, Any]
 
@@ -47,7 +46,7 @@ def schema_of(document: type[msgspec.Struct], *beside: type[msgspec.Struct]) -> 
 
 
 def _object(cls: type[msgspec.Struct], prefix: str, description: str) -> Rule:
-    meanings = _meanings(cls)
+    meanings = field_docstrings(cls)
     unexplained = set(cls.__struct_fields__) - meanings.keys()
     assert not unexplained, f"no docstring below {cls.__name__}: {sorted(unexplained)}"
     return {
@@ -134,20 +133,6 @@ def _name(cls: type[msgspec.Struct], prefix: str) -> str:
     """Return `ceiling_time` for `CeilingTimeObject`, without the name of the document."""
     name = cls.__name__.removesuffix("Object").removesuffix("Document")
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix(prefix) or name).lower()
-
-
-@cache
-def _meanings(cls: type[msgspec.Struct]) -> dict[str, str]:
-    """Return the docstring of each field of a class, on one line."""
-    [definition] = ast.parse(dedent(inspect.getsource(cls))).body
-    assert isinstance(definition, ast.ClassDef)
-    found = {}
-    for field, below in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            match below:
-                case ast.Expr(value=ast.Constant(value=str(text))):
-                    found[field.target.id] = _one_line(text)
-    return found
 
 
 def _one_line(text: str) -> str:

@@ -23,13 +23,7 @@ from plimsoll.sources.aws.account import CONCURRENCY, Account
 from plimsoll.sources.aws.described import Described
 from plimsoll.sources.aws.extras import Extras, add_reading, add_stretch, extras_of, gap_of
 from plimsoll.sources.aws.metric_data import RATES, Grid, MetricAnswer, MetricQuery
-from plimsoll.sources.aws.operations import (
-    DESCRIBE_CLUSTERS,
-    DESCRIBE_DIMENSION_KEYS,
-    DESCRIBE_INSTANCE_TYPES,
-    Operation,
-)
-from plimsoll.sources.aws.session_load import StretchesOf
+from plimsoll.sources.aws.operations import DESCRIBE_CLUSTERS, DESCRIBE_INSTANCE_TYPES, Operation
 from plimsoll.sources.aws.workers import Workers
 from plimsoll.sources.reading.assemble import assemble
 from plimsoll.sources.reading.reading import Reading
@@ -65,10 +59,10 @@ def read_instance(
     *,
     ec2_type_of: Ec2TypeOf,
     fine_s: int = 3600,
-    stretches_of: StretchesOf | None = None,
-) -> Snapshot:
+    has_statements: bool = False,
+) -> tuple[Snapshot, Described]:
     """
-    Return the snapshot of one instance.
+    Return the snapshot of one instance, and what RDS says of it.
 
     Args:
         identifier: its name or its ARN; the ARN's region takes precedence over the account's.
@@ -76,7 +70,7 @@ def read_instance(
         ec2_type_of: returns the EC2 type of a class.
         fine_s: length of the part to read by the second if Enhanced Monitoring is finer than a minute; 0
             for none.
-        stretches_of: chooses from the metrics the time whose statements are asked for; None asks for none.
+        has_statements: whether `session_load.with_statements` follows, whose requests are planned for, too.
 
     Raises:
         UsageError: no such instance, a window that CloudWatch does not keep, or more requests than
@@ -91,11 +85,11 @@ def read_instance(
     found = describing.describe_one(account, name)
     if not found.is_rds:
         raise _not_rds(found)
-    run = _InstanceReading(account, [found], window_s, grid, ec2_type_of, fine_s, stretches_of=stretches_of)
-    ((_, result),) = run.results()
+    run = _InstanceReading(account, [found], window_s, grid, ec2_type_of, fine_s, has_statements=has_statements)
+    ((described, result),) = run.results()
     if isinstance(result, PlimsollError):
         raise result
-    return result
+    return result, described
 
 
 def read_instances(
@@ -151,10 +145,11 @@ class _InstanceReading:
         ec2_type_of: Ec2TypeOf,
         fine_s: int,
         metrics: Sequence[Metric] = metric_data.WANTED,
-        stretches_of: StretchesOf | None = None,
+        *,
+        has_statements: bool = False,
     ) -> None:
         self._account = account
-        self._stretches_of = stretches_of
+        self._has_statements = has_statements
         self._window_s = window_s
         self._grid = grid
         self._ec2_type_of = ec2_type_of
@@ -186,7 +181,7 @@ class _InstanceReading:
         total += _pages(len(self._types()), instance_types.TYPES_A_CALL)
         total += len(every) if events.is_kept(self._window_s, now_s) else 0
         total += sum(os_metrics.calls_for(d.monitoring_interval_s, self._fine_s) for d in every if os_metrics.is_on(d))
-        an_instance = 1 + (session_load.CALLS if self._stretches_of is not None else 0)
+        an_instance = 1 + (session_load.CALLS if self._has_statements else 0)
         return total + an_instance * sum(insights.is_read(d, self._window_s, now_s) for d in every)
 
     def _in_order(self, workers: Workers) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
@@ -243,28 +238,12 @@ class _InstanceReading:
         snapshot = self._assembled(described, reading)
         if add_stretch(self._account, described, snapshot, self._grid, self._fine_s, reading=reading):
             snapshot = self._assembled(described, reading)
-        snapshot = msgspec.structs.replace(
+        return msgspec.structs.replace(
             snapshot,
             asked_s=self._window_s,
             gaps=(*snapshot.gaps, *_rate_gaps(snapshot)),
             annotations=self._annotations(described, extras.annotations),
         )
-        return self._with_statements(described, snapshot)
-
-    def _with_statements(self, described: Described, snapshot: Snapshot) -> Snapshot:
-        """Add who was active while a limit was reached, if that is wanted and Performance Insights is on."""
-        if self._stretches_of is None or not insights.is_on(described):
-            return snapshot
-        chosen = self._stretches_of(snapshot)
-        if chosen is None:
-            return snapshot
-        try:
-            found = session_load.read_session_load(self._account, described, chosen)
-        except PlimsollError as error:
-            found = gap_of(session_load.NAME, DESCRIBE_DIMENSION_KEYS, error)
-        if isinstance(found, Gap):
-            return msgspec.structs.replace(snapshot, gaps=(*snapshot.gaps, found))
-        return msgspec.structs.replace(snapshot, session_load=found)
 
     def _assembled(self, described: Described, reading: Reading) -> Snapshot:
         name = described.instance.identifier

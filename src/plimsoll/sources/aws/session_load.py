@@ -14,12 +14,15 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from plimsoll.errors import DataError
+from msgspec.structs import replace
+
+from plimsoll.errors import DataError, PlimsollError
 from plimsoll.model.session_load import MOST_KEYS, KeyLoad, SessionLoad, SessionSpan, StretchKind, WaitLoad
 from plimsoll.model.snapshot import Gap, Snapshot
 from plimsoll.sources.aws import insights
 from plimsoll.sources.aws.account import Account
 from plimsoll.sources.aws.described import Described
+from plimsoll.sources.aws.extras import gap_of
 from plimsoll.sources.aws.operations import DESCRIBE_DIMENSION_KEYS
 from plimsoll.sources.values.shown import shown
 
@@ -29,9 +32,6 @@ NAME = "Top statements"
 Span = tuple[int, int]
 Chosen = tuple[StretchKind, Span, Span | None]
 """Why, the stretch to ask about, and the stretch to compare it with."""
-StretchesOf = Callable[[Snapshot], Chosen | None]
-"""Returns the stretches of a snapshot to ask about; None for none."""
-
 CALLS = 6
 """Requests for one instance: four about the stretch, two about the one it is compared with."""
 
@@ -43,6 +43,19 @@ _STRING = re.compile(r"'|\$[A-Za-z_]*\$")
 
 _WAIT = "db.wait_event"
 _STATEMENT = "db.sql_tokenized"
+
+
+def with_statements(account: Account, described: Described, snapshot: Snapshot, chosen: Chosen) -> Snapshot:
+    """Return a snapshot with who was active in the chosen stretches, or the gap, if Performance Insights is on."""
+    if not insights.is_on(described):
+        return snapshot
+    try:
+        found = read_session_load(account, described, chosen)
+    except PlimsollError as error:
+        found = gap_of(NAME, DESCRIBE_DIMENSION_KEYS, error)
+    if isinstance(found, Gap):
+        return replace(snapshot, gaps=(*snapshot.gaps, found))
+    return replace(snapshot, session_load=found)
 
 
 def read_session_load(account: Account, described: Described, chosen: Chosen) -> SessionLoad | Gap:

@@ -16,6 +16,7 @@ import builders
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.fleet import read_files
 from plimsoll.app.options import ReadOptions
+from plimsoll.app.targets import Files
 from plimsoll.cli.commands import app
 from plimsoll.cli.diagnose import fleet
 from plimsoll.cli.output import Format, Output
@@ -284,7 +285,7 @@ def test_a_folder_is_cut_to_the_window(tmp_path):
     )
     folder = recorded(tmp_path / "e", quiet(), late)
     last, day = (
-        list(read_files(str(folder), instance_file=None, read_options=read_options))
+        list(read_files(Files(str(folder)), instance_file=None, read_options=read_options))
         for read_options in (ReadOptions(last="1h"), ReadOptions(until="2021-03-08T12:00"))
     )
 

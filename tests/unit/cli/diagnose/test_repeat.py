@@ -9,17 +9,19 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from plimsoll.cli.diagnose.redrawn import Redrawn, status_lines
+from plimsoll.app.targets import target_of
 from plimsoll.cli.diagnose.repeat import (
     CLOUDWATCH_S,
     Printed,
     ReadingCost,
+    Redrawn,
     RepeatClock,
     View,
-    check_watch,
+    check_interval,
     repeat,
     rhythm,
     state_of,
+    status_lines,
 )
 from plimsoll.cli.output import Output
 from plimsoll.errors import AccessDenied, PlimsollError
@@ -204,4 +206,4 @@ def test_the_interval_and_its_price_are_said():
 )
 def test_cloudwatch_is_never_read_more_often_than_it_changes(target, interval, expected):
     """Ten seconds for an instance of RDS are a minute; a Prometheus server is read as asked."""
-    assert expected == check_watch(target, interval, other_options=False, until=None)
+    assert expected == check_interval(target_of(target), interval, other_options=False, until=None)

@@ -11,9 +11,8 @@ import databases
 import inspections
 from contract.tree import ROOT
 from plimsoll.app.reference_ceiling import reference_ceiling
-from plimsoll.cli import watching
-from plimsoll.cli.inspect import command
-from plimsoll.cli.inspect import run as inspect_run
+from plimsoll.cli import database
+from plimsoll.cli import inspect as command
 from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.diagnosis import Verdict
 from unit.reports.fixture_diagnosis import CASES
@@ -41,7 +40,7 @@ def run(monkeypatch, capsys):
             asked.append((dsn, seconds, poolers))
             return seen or quiet()
 
-        monkeypatch.setattr(inspect_run, "observed", observed)
+        monkeypatch.setattr(command, "observed", observed)
         app = typer.Typer()
         command.register(app)
         status = app([str(a) for a in arguments], standalone_mode=False)
@@ -60,10 +59,10 @@ def test_the_exit_status_says_whether_something_is_to_be_done():
     """0 where nothing is above a note, 1 for a warning or worse, 2 where nothing could be told."""
     warning = inspections.inspection(causes=(inspections.vacuum(),))
 
-    assert 1 == inspect_run.status_of(inspections.inspection())
-    assert 1 == inspect_run.status_of(warning)
-    assert 0 == inspect_run.status_of(inspections.quiet())
-    assert 2 == inspect_run.status_of(inspections.blind())
+    assert 1 == command.status_of(inspections.inspection())
+    assert 1 == command.status_of(warning)
+    assert 0 == command.status_of(inspections.quiet())
+    assert 2 == command.status_of(inspections.blind())
 
 
 def test_a_quiet_server_is_said_to_be_quiet(run):
@@ -179,10 +178,10 @@ def test_no_ceiling_is_no_zero():
 
 def test_progress_is_for_terminals(monkeypatch, capsys):
     """On a terminal a line says for how long it has been watched; elsewhere nothing is written."""
-    watching._progress(60)(0.001)
+    database._progress(60)(0.001)
     piped = capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    watching._progress(60)(0.001)
+    database._progress(60)(0.001)
 
     assert "" == piped
     assert "watched 0 of 60 s; Ctrl-C ends early and reports" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +18,6 @@ from contract.tree import ROOT
 from plimsoll.app.plan import check_instance, check_window
 from plimsoll.cli.diagnose import command as diagnose
 from plimsoll.cli.diagnose import run as diagnose_run
-from plimsoll.cli.main import main
 from plimsoll.cli.plan import command
 from plimsoll.cli.plan import run as plan_run
 from plimsoll.cli.plan.texts import allowed_ratio_of, factor_of, growth_of, prior_of, usd_of
@@ -269,29 +267,22 @@ def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
 
 
 @pytest.mark.parametrize(("example", "status"), [("claims-pipeline", 1), ("search-service", 1), ("quiet", 0)])
-def test_the_examples_are_planned_for(example, status, monkeypatch, capsys):
+def test_the_examples_are_planned_for(example, status, run_program):
     """With the search itself: the form is valid, the status is that of the story, nothing is ordered."""
-    arguments = ["plan", str(ROOT / "examples" / example), "--format", "json"]
-    monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    report = json.loads(capsys.readouterr().out)
+    ran = run_program("plan", ROOT / "examples" / example, "--format", "json")
+    report = json.loads(ran.out)
 
-    assert status == stopped.value.code
+    assert status == ran.status
     assert [] == [e.message for e in jsonschema.Draft202012Validator(SCHEMA).iter_errors(report)]
     assert (status == 0) == report["is_observed"]
 
 
 @pytest.mark.parametrize("example", ["claims-pipeline", "search-service"])
-def test_no_example_says_zero_minutes_behind_a_ceiling(example, monkeypatch, capsys):
+def test_no_example_says_zero_minutes_behind_a_ceiling(example, monkeypatch, run_program):
     """Whoever wrote a sentence of the plan, none says that no minute would be spent at a ceiling; in no form."""
     monkeypatch.setattr(plan_run, "plan_snapshot", once(plan_run.plan_snapshot))
     for form in ("text", "markdown"):
-        arguments = ["plan", str(ROOT / "examples" / example), "--format", form]
-        monkeypatch.setattr(sys, "argv", ["plimsoll", *arguments])
-        with pytest.raises(SystemExit):
-            main()
-        output = " ".join(capsys.readouterr().out.split())
+        output = " ".join(run_program("plan", ROOT / "examples" / example, "--format", form).out.split())
 
         assert "db." in output
         assert not re.search(r"(?<![0-9.,])(?:0(?:\.0+)?|no|zero) min(?:ute)?", output)

@@ -7,7 +7,7 @@ import pytest
 
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.record import host as record_host
-from plimsoll.cli.record.host import HostFlags
+from plimsoll.cli.record.command import HostOptions
 from plimsoll.errors import UsageError
 from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
 from plimsoll.sources.host.device import DeviceChoice
@@ -26,17 +26,7 @@ HOST = Host(
     ),
     device_bytes=100 * 2**30,
 )
-FLAGS = HostFlags(
-    device="auto",
-    duration=None,
-    every="1s",
-    dsn=None,
-    command=(),
-    is_embedded=False,
-    scale=None,
-    keeps_stdout=False,
-    instance=InstanceOptions(),
-)
+FLAGS = HostOptions(every="1s")
 SERVER = ServerFacts(
     place="db.example.com:5432/orders",
     role="app",
@@ -69,7 +59,7 @@ def test_a_host_stands_for_itself_with_the_volumes_it_has():
 def test_a_claimed_class_brings_its_documented_volumes():
     """The rule of the claimed storage says how many there are; processors and memory stay the host's."""
     claimed = InstanceOptions(db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres")
-    instance = record_host._instance(HOST, msgspec.structs.replace(FLAGS, instance=claimed))
+    instance = record_host._instance(HOST, msgspec.structs.replace(FLAGS, bought=claimed))
 
     assert ("db.r5.2xlarge", None, 1000) == (
         instance.db_class,

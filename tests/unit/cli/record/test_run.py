@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from plimsoll.cli.record import host as record_host
-from plimsoll.cli.record.host import seconds_of
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
@@ -29,14 +28,6 @@ def plimsoll(run, monkeypatch, tmp_path: Path):
     """The command line in a scratch folder."""
     monkeypatch.chdir(tmp_path)
     return run
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200), ("1d", 86400), ("1h30m", 5400)]
-)
-def test_times_are_written_as_people_write_them(text: str, seconds: int):
-    """A number and a unit, or several; a bare number is seconds."""
-    assert seconds == seconds_of(text, "--for")
 
 
 def test_a_device_that_is_not_there_is_refused_before_anything_is_recorded(plimsoll, monkeypatch):

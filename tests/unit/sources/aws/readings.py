@@ -17,7 +17,7 @@ def type_of(db_class: str) -> str | None:
 def read(cloud, identifier="orders-primary", window_s=WINDOW_S, *, most=1000, **options):
     """The snapshot of one instance."""
     account = account_of(cloud, most=most)
-    return read_instance(account, identifier, window_s, **{"ec2_type_of": type_of} | options)
+    return read_instance(account, identifier, window_s, **{"ec2_type_of": type_of} | options)[0]
 
 
 def read_fleet(cloud, pattern="*", window_s=WINDOW_S, *, most=1000, **options):

@@ -55,8 +55,9 @@ def read(script, chosen=CHOSEN):
 
 def snapshot_of(script, *, chosen=CHOSEN, **fields):
     cloud, account = account_with(script, **fields)
-    more = {"ec2_type_of": lambda _: None, "fine_s": 0, "stretches_of": lambda _: chosen}
-    return cloud, account, read_instance(account, "orders-primary", WINDOW_S, **more)
+    more = {"ec2_type_of": lambda _: None, "fine_s": 0, "has_statements": True}
+    found, about = read_instance(account, "orders-primary", WINDOW_S, **more)
+    return cloud, account, session_load.with_statements(account, about, found, chosen)
 
 
 def test_two_stretches_cost_six_requests():
@@ -95,12 +96,8 @@ def test_the_requests_are_planned_and_counted():
         snapshot_of(keys(), most=sent - 1)
 
 
-def test_without_a_ceiling_nothing_is_asked():
-    """A quiet instance costs no request."""
-    cloud, _, found = snapshot_of(keys(), chosen=None)
-
-    assert found.session_load is None
-    assert "DescribeDimensionKeys" not in cloud.counts
+def test_without_performance_insights_nothing_is_asked():
+    """An instance that keeps no samples costs no request."""
     cloud, _, found = snapshot_of(keys(), PerformanceInsightsEnabled="false")
     assert "DescribeDimensionKeys" not in cloud.counts
     assert any("statements wait for I/O" in gap.reason for gap in found.gaps)

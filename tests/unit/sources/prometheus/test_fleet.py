@@ -7,6 +7,9 @@ import pytest
 
 from fixtures.prometheus.expositions import QONTO, Series, history
 from fixtures.prometheus.servers import Double, error
+from plimsoll.app.options import ReadOptions
+from plimsoll.app.read import read_prometheus_instances
+from plimsoll.app.targets import Prometheus
 from plimsoll.cli.commands import run
 from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.model.metric import Metric
@@ -130,6 +133,13 @@ def test_a_command_keeps_what_was_read_before_the_bound(capsys, monkeypatch):
     assert 2 == status
     assert ["billing"] == [row["identifier"] for row in document["rows"]]
     assert f"one command reads at most {one:,} samples" in document["stopped"]
+
+
+def test_the_table_names_the_server_without_its_password():
+    """The address stands at the head of the table."""
+    _, address = read_prometheus_instances(Prometheus("http://ann:hunter2@127.0.0.1:9"), "*", ReadOptions(), WINDOW)
+
+    assert "prom:http://127.0.0.1:9" == address
 
 
 def test_a_label_that_nothing_has_is_not_a_server_without_metrics():

@@ -1,16 +1,19 @@
-"""Watch a database for a command, and show progress on a terminal."""
+"""Observe a database for a command, and show progress on a terminal."""
 
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from msgspec import Struct
 
 from plimsoll.app.moments import seconds_of
+from plimsoll.app.options import Option
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.errors import UsageError
-from plimsoll.model.database import Observation
+
+if TYPE_CHECKING:  # the command line comes up without what it needs
+    from plimsoll.model.database import Observation
 
 DEFAULT_FOR = "60s"
 _DATABASE_PANEL = "Database"
@@ -18,28 +21,36 @@ _DATABASE_PANEL = "Database"
 # The progress line is rewritten at this interval.
 _SHOWN_EVERY_S = 0.5
 
-Dsn = Annotated[
-    str | None,
-    typer.Option(
-        "--dsn",
-        metavar="DSN",
-        help="Also watch this PostgreSQL server, as 'plimsoll inspect' does. Other users can see a command "
-        "line: keep a password in PGPASSWORD or ~/.pgpass.",
-        rich_help_panel=_DATABASE_PANEL,
-    ),
-]
-Duration = Annotated[
-    str | None,
-    typer.Option(
-        "--for",
-        metavar="TIME",
-        help=f"Watch the database for this long, for example 30s or 10m (default: {DEFAULT_FOR}).",
-        rich_help_panel=_DATABASE_PANEL,
-    ),
-]
+
+class DatabaseOptions(Struct, frozen=True, kw_only=True):
+    """A database to watch besides a target, and for how long."""
+
+    dsn: Annotated[str | None, Option("--dsn DSN", _DATABASE_PANEL)] = None
+    """
+    Also watch this PostgreSQL server, as 'plimsoll inspect' does. Other users can see a command line: keep a password
+    in PGPASSWORD or ~/.pgpass.
+    """
+    duration: Annotated[str | None, Option("--for TIME", _DATABASE_PANEL)] = None
+    """Watch the database for this long, for example 30s or 10m (default: 60s)."""
+
+    def observed(self) -> "Observation | None":
+        """
+        Watch the database of `--dsn` for the time of `--for`; None if neither is given.
+
+        Raises:
+            UsageError: a time without a database, or a text that is no time.
+            SourceError: the server refused us, or did not answer.
+        """
+        if self.duration is not None and not self.dsn:
+            raise UsageError(
+                "--for needs --dsn, the database to watch",
+                "Give --dsn, or leave out --for. The length of the window is --last.",
+            )
+        seconds = seconds_of(self.duration or DEFAULT_FOR, "--for")
+        return observed(self.dsn, seconds) if self.dsn else None
 
 
-def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observation:
+def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> "Observation":
     """
     Watch a database and its poolers for some seconds, or until Ctrl-C, and return what they did.
 
@@ -61,23 +72,6 @@ def observed(dsn: str, seconds: float, poolers: Sequence[str] = ()) -> Observati
             if sys.stderr.isatty():
                 sys.stderr.write("\r\033[K")
                 sys.stderr.flush()
-
-
-def observed_if_asked(dsn: str | None, duration: str | None) -> Observation | None:
-    """
-    Watch the database of `--dsn` for the time of `--for`; None if neither is given.
-
-    Raises:
-        UsageError: a time without a database, or a text that is no time.
-        SourceError: the server refused us, or did not answer.
-    """
-    if duration is not None and not dsn:
-        raise UsageError(
-            "--for needs --dsn, the database to watch",
-            "Give --dsn, or leave out --for. The length of the window is --last.",
-        )
-    seconds = seconds_of(duration or DEFAULT_FOR, "--for")
-    return observed(dsn, seconds) if dsn else None
 
 
 def _progress(seconds: float) -> Callable[[float], None]:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 import databases
 import inspections
 import watched
-from plimsoll.app import database_watch
-from plimsoll.app.database_watch import databases_of, load_of
+from plimsoll.app import watched_databases
+from plimsoll.app.watched_databases import databases_of, load_of
 from plimsoll.model.cause import Cause, CauseKind
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.watch.config import DatabaseSettings, TargetSettings, WatchSettings
@@ -22,7 +22,7 @@ def weighed(monkeypatch: pytest.MonkeyPatch, *causes: Cause, **changes: object):
     """The load of an observation in which these causes were found."""
     load = {"load_read_bytes_per_s": 10e6, "load_written_bytes_per_s": 5e6} | changes
     found = replace(inspections.inspection(causes=causes), **load)
-    monkeypatch.setattr(database_watch, "inspect_for_diagnosis", lambda *_: found)
+    monkeypatch.setattr(watched_databases, "inspect_for_diagnosis", lambda *_: found)
     return load_of(SEEN, watched.diagnosis())
 
 
@@ -88,7 +88,7 @@ def test_a_dsn_is_read_again_for_each_observation(tmp_path: Path, monkeypatch: p
     place.write_text("host=db1 password=old\n")
     target = TargetSettings(target="rds:*", databases={"orders": DatabaseSettings(dsn_file=str(place))})
     asked: list[str] = []
-    monkeypatch.setattr(database_watch, "observe", lambda dsn, _s, sleep: asked.append(dsn) or SEEN)
+    monkeypatch.setattr(watched_databases, "observe", lambda dsn, _s, sleep: asked.append(dsn) or SEEN)
     (observe,) = databases_of(target, WatchSettings(targets=(target,)), {}).values()
     observe(lambda _s: None)
     place.write_text("host=db1 password=new\n")

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from plimsoll.app.inspect import inspect_for_diagnosis, observe
-from plimsoll.app.targets import PROMETHEUS, RDS
+from plimsoll.app.targets import Files, Prometheus, Rds, target_of
 from plimsoll.causes.unexplained import HOW_NOT_WHY
 from plimsoll.errors import UsageError
 from plimsoll.model.cause import Cause, CauseKind, Inspection
@@ -68,12 +68,15 @@ def load_of(observation: Observation, diagnosis: Diagnosis) -> InspectedLoad:
 
 
 def _only_instance(target: TargetSettings) -> str:
-    name = target.target.removeprefix(RDS)
-    if target.target.startswith(RDS) and not set(name) & set("*?["):
-        return name
-    place = "is a server" if target.target.startswith(PROMETHEUS) else "names several instances"
-    if not target.target.startswith((RDS, PROMETHEUS)):
-        place = "is a file"
+    match target_of(target.target):
+        case Rds(is_pattern=False, name=name):
+            return name
+        case Rds():
+            place = "names several instances"
+        case Prometheus():
+            place = "is a server"
+        case Files():
+            place = "is a file"
     raise UsageError(
         f"the target '{target.target}' {place}, and a DSN belongs to one instance",
         'Write [targets.databases."NAME"] with dsn_file or dsn_env for each.',

@@ -8,7 +8,7 @@ import time
 from types import SimpleNamespace
 
 from plimsoll.app.read import waiting_for
-from plimsoll.cli.waiting import progress_while
+from plimsoll.cli.progress import progress_while
 from plimsoll.model.overview import Usage
 from plimsoll.sources.files.standard_input import InputProgress
 
@@ -65,7 +65,7 @@ def test_a_reading_from_aws_says_what_it_waits_for():
 
 def test_a_log_gets_nothing(monkeypatch, capsys):
     """Standard error that is no terminal stays as it was."""
-    monkeypatch.setattr("plimsoll.cli.waiting.FIRST_S", 0.0)
+    monkeypatch.setattr("plimsoll.cli.progress.FIRST_S", 0.0)
     with progress_while(lambda: "asking"):
         time.sleep(0.05)
 

@@ -1,1 +1,0 @@
-"""`plimsoll compare`: options and command."""

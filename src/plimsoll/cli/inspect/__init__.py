@@ -1,1 +1,0 @@
-"""`plimsoll inspect`: options and command."""

@@ -1,0 +1,41 @@
+"""Read the docstrings below the fields of a class: they are the texts of JSON schemas and of help."""
+
+import ast
+import inspect
+import sys
+from functools import cache
+
+
+def field_docstrings(cls: type) -> dict[str, str]:
+    """Return the docstring of each field of a class and of its bases, on one line."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.partition(".")[0] not in ("builtins", "msgspec"):
+            found |= _of_module(base.__module__).get(base.__qualname__, {})
+    return found
+
+
+@cache
+def _of_module(name: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings of the fields of each class of a module, which is parsed once."""
+    found: dict[str, dict[str, str]] = {}
+
+    def visit(body: list[ast.stmt], outer: str) -> None:
+        for definition in body:
+            if isinstance(definition, ast.ClassDef):
+                found[f"{outer}{definition.name}"] = dict(_fields(definition))
+                visit(definition.body, f"{outer}{definition.name}.")
+            elif isinstance(definition, ast.FunctionDef):
+                visit(definition.body, f"{outer}{definition.name}.<locals>.")
+
+    visit(ast.parse(inspect.getsource(sys.modules[name])).body, "")
+    return found
+
+
+def _fields(definition: ast.ClassDef) -> list[tuple[str, str]]:
+    return [
+        (field.target.id, " ".join(below.value.value.split()))
+        for field, below in zip(definition.body, definition.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    ]
