@@ -12,7 +12,7 @@ from plimsoll.catalog.names import class_name
 from plimsoll.limits.layout import above_zero, is_serverless
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import EbsLimits, Instance
-from plimsoll.model.limit import InstanceLimits, LegacyLimits
+from plimsoll.model.limit import InstanceLimits, LegacyLimits, unnumbered
 from plimsoll.units import GIB
 
 # The API cuts Mbit/s to whole numbers and the documentation rounds MB/s; both stay within a few
@@ -95,7 +95,7 @@ def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
     if reported.read_on < row.origin.read_on:
         return None
     return LegacyLimits(
-        db_class=row.db_class,
+        ec2_type=row.ec2_type or "",
         ebs_baseline_bytes_per_s=row.ebs_baseline_bytes_per_s,
         ebs_burst_bytes_per_s=row.ebs_burst_bytes_per_s,
         ebs_baseline_ops_per_s=row.ebs_baseline_ops_per_s,
@@ -140,26 +140,7 @@ def _bare(instance: Instance, reported: EbsLimits | None) -> InstanceLimits:
     """Return the limits of a class that the catalog does not know, without numbers."""
     assert reported is not None
     assert instance.db_class is not None
-    return InstanceLimits(
-        db_class=class_name(instance.db_class),
-        ec2_type=None,
-        vcpu_count=None,
-        memory_bytes=None,
-        ebs_baseline_bytes_per_s=None,
-        ebs_burst_bytes_per_s=None,
-        ebs_baseline_ops_per_s=None,
-        ebs_burst_ops_per_s=None,
-        network_baseline_bytes_per_s=None,
-        network_burst_bytes_per_s=None,
-        hypervisor=None,
-        cpu_arch=None,
-        is_cpu_burstable=None,
-        is_current_generation=None,
-        is_offered=True,
-        is_verified=False,
-        origin=_origin(reported),
-        note="the catalog does not know this class",
-    )
+    return unnumbered(class_name(instance.db_class), _origin(reported), "the catalog does not know this class")
 
 
 def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) -> InstanceLimits:

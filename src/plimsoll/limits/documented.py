@@ -57,12 +57,12 @@ def _of_classes(catalog: Catalog) -> Iterator[Documented]:
     found: dict[tuple[Family, float, Phase, str | None], set[str]] = {}
     for row in catalog.rows(schema.INSTANCE_LIMITS):
         # A class that RDS does not offer cannot be the class behind an observed level.
-        if not row["offered"]:
+        if not row.is_offered:
             continue
-        instance = Instance(db_class=row["db_class"])
+        instance = Instance(db_class=row.db_class)
         for rule in (instance_ebs_throughput, instance_ebs_iops):
             for ceiling in rule.ceilings(instance, catalog):
-                found.setdefault(_role(ceiling), set()).add(row["db_class"])
+                found.setdefault(_role(ceiling), set()).add(row.db_class)
     for (family, value, phase, valid_to), classes in found.items():
         yield Documented(
             dimension=FAMILIES[family].dimension,
