@@ -63,7 +63,7 @@ PARTS = [
     (diagnose, "frame_of"),
     (diagnose, "missing_of"),
     (diagnose, "epochs_of"),
-    (volume_iops, "ceilings"),
+    (volume_iops, "together"),
 ]
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage, ceiling_curve
-from plimsoll.limits.aurora import other_meaning
 from plimsoll.limits.bucket import legacy_limits_of
 from plimsoll.limits.class_limits import catalogued
-from plimsoll.limits.layout import is_aurora
+from plimsoll.limits.layout import is_aurora, other_meaning
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.instance import Instance

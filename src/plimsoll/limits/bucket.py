@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.class_limits import catalogued, is_near, limits_of, superseded
 from plimsoll.limits.layout import is_aurora, launch_date
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.limits.rule import Ceilings, ceiling_of
+from plimsoll.model.ceiling import Ceiling, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import InstanceLimits, LegacyLimits
-from plimsoll.model.metric import Metric
+from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
 _BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
 _LIFTED_NOTE = "EC2 documents that a stop and start applies the present limits"
@@ -28,12 +29,9 @@ _LAUNCH_UNKNOWN_NOTE = "the launch date is missing, so the instance may be too n
 
 
 class Bucket(Struct, frozen=True, kw_only=True):
-    """One of the two EBS buckets of an instance: its family, unit and metric."""
+    """One of the two EBS buckets of an instance."""
 
     family: Family
-    dimension: Dimension
-    unit: str
-    balance_metric: Metric
     numbers: Callable[[InstanceLimits | LegacyLimits], tuple[float | None, float | None]]
     """Returns baseline and burst from the documented limits of a class."""
     format_value: Callable[[float], str]
@@ -82,19 +80,36 @@ def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[floa
     return (burst - baseline) * burst_s, burst * burst_s
 
 
-def applies(instance: Instance) -> bool:
-    """Return whether the instance has a class and keeps its data on EBS."""
-    return instance.db_class is not None and not is_aurora(instance)
+_THROUGHPUT = Bucket(
+    family=Family.INSTANCE_EBS_THROUGHPUT,
+    numbers=lambda limits: (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s),
+    format_value=lambda bytes_per_s: format_bytes_per_s(bytes_per_s, 5),
+)
+_IOPS = Bucket(
+    family=Family.INSTANCE_EBS_IOPS,
+    numbers=lambda limits: (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s),
+    format_value=format_ops_per_s,
+)
 
 
-def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def throughput(instance: Instance, catalog: Catalog) -> Ceilings:
+    """Return the EBS throughput over all volumes, reads and writes together, bytes/s; as `_ceilings_of` does."""
+    return _ceilings_of(_THROUGHPUT, instance, catalog)
+
+
+def iops(instance: Instance, catalog: Catalog) -> Ceilings:
+    """Return the EBS IOPS over all volumes, reads and writes together, ops/s; as `_ceilings_of` does."""
+    return _ceilings_of(_IOPS, instance, catalog)
+
+
+def _ceilings_of(bucket: Bucket, instance: Instance, catalog: Catalog) -> Ceilings:
     """
-    Return one bucket's ceilings for an instance: today's baseline and burst, then legacy numbers.
+    Return today's baseline and burst, or the one fixed number; then legacy numbers.
 
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    limits = limits_of(instance, catalog) if applies(instance) else None
+    limits = None if is_aurora(instance) else limits_of(instance, catalog)
     if limits is None:
         return ()
     return bucket_ceilings(
@@ -140,7 +155,7 @@ def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> BucketRates
 
 def bucket_ceilings(
     bucket: Bucket, now: BucketRates, legacy: tuple[BucketRates, ...], *, burst_s: float, is_age_known: bool
-) -> tuple[Ceiling, ...]:
+) -> Ceilings:
     """
     Return today's ceilings of a bucket, then the legacy ones with other numbers.
 
@@ -163,26 +178,18 @@ def bucket_ceilings(
     return present + _distinct(kept)
 
 
-def _ceilings(bucket: Bucket, rates: BucketRates, burst_s: float) -> tuple[Ceiling, ...]:
+def _ceilings(bucket: Bucket, rates: BucketRates, burst_s: float) -> Ceilings:
     baseline, burst = rates.baseline, rates.burst
     if burst is None:
         return ()
-    fixed = Ceiling(
-        family=bucket.family,
-        phase=Phase.FIXED,
-        dimension=bucket.dimension,
-        value=burst,
-        unit=bucket.unit,
-        origin=rates.origin,
-        note=_joined(rates.note, rates.burst_note),
-    )
+    fixed = ceiling_of(bucket.family, burst, rates.origin, _joined(rates.note, rates.burst_note))
     if baseline is None or baseline == burst:
         return (fixed,)
     low, high = capacity_bounds(baseline, burst, burst_s)
     bursting = replace(
         fixed,
         phase=Phase.BURST,
-        balance_metric=bucket.balance_metric,
+        balance_metric=bucket.family.facts.balance,
         capacity_low=low,
         capacity_high=high,
         note=_joined(rates.note, rates.burst_note, _BOUNDS_NOTE),
@@ -204,7 +211,7 @@ def _legacy(ceiling: Ceiling, rates: BucketRates, *, is_age_known: bool) -> Ceil
     )
 
 
-def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
+def _distinct(legacy: list[Ceiling]) -> Ceilings:
     """
     Return one ceiling for each legacy number, in the role it was documented in for the longest time.
 

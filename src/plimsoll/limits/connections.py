@@ -3,10 +3,10 @@
 from math import floor
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import memory
-from plimsoll.limits.aurora import engine_of
-from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora, is_serverless
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, aurora_engine, is_aurora, is_serverless
+from plimsoll.limits.machine import memory
+from plimsoll.limits.rule import Ceilings, ceiling_of
+from plimsoll.model.ceiling import Ceiling, Family, Origin
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import ConnectionRule
 from plimsoll.units import number
@@ -14,12 +14,7 @@ from plimsoll.units import number
 _CLASS_NOTE = "default for this class; read the setting from the server"
 
 
-def applies(instance: Instance) -> bool:
-    """Return whether the setting was read from the server, or the engine is known."""
-    return instance.connection_max is not None or instance.engine is not None
-
-
-def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def ceilings(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return one count, the server's setting or else the documented default; none if neither is known.
 
@@ -36,7 +31,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     return () if rule is None else _by_formula(rule, instance, catalog)
 
 
-def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> Ceilings:
     default = _default(rule, instance, catalog)
     if default is None:
         return ()
@@ -48,14 +43,14 @@ def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> t
     return (_ceiling(default, rule.origin, note),)
 
 
-def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _aurora(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return the default of an Aurora engine: a table by class for MySQL, a formula for PostgreSQL.
 
     Source:
         Aurora User Guide, "Maximum connections" of either engine and of Aurora Serverless v2.
     """
-    engine = engine_of(instance)
+    engine = aurora_engine(instance)
     if engine is None or instance.db_class is None:
         return ()
     if is_serverless(instance):
@@ -67,7 +62,7 @@ def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     return () if rule is None else _by_formula(rule, instance, catalog)
 
 
-def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _serverless(engine: str, instance: Instance, catalog: Catalog) -> Ceilings:
     """Return the default at the largest capacity; between two documented capacities, that of the larger."""
     capacity = above_zero(instance.capacity_acu_max)
     rows = catalog.aurora_capacities(engine)
@@ -91,7 +86,7 @@ def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceil
 def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int | None:
     if rule.memory_bytes_per_connection is None:
         return rule.connections_max
-    sizes = memory.ceilings(instance, catalog)
+    sizes = memory(instance, catalog)
     if not sizes:
         return None
     # Formulas of parameter groups cut decimals (RDS User Guide, user-paramvaluesref), and the default
@@ -101,12 +96,4 @@ def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int 
 
 
 def _ceiling(count: int, origin: Origin, note: str) -> Ceiling:
-    return Ceiling(
-        family=Family.CONNECTIONS,
-        phase=Phase.FIXED,
-        dimension=Dimension.AMOUNT,
-        value=float(count),
-        unit="count",
-        origin=origin,
-        note=note,
-    )
+    return ceiling_of(Family.CONNECTIONS, float(count), origin, note)

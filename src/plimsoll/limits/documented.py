@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import instance_ebs_iops, instance_ebs_throughput, volume_iops, volume_throughput
+from plimsoll.limits import bucket, volume_iops, volume_throughput
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance, Storage
@@ -60,8 +60,8 @@ def _of_classes(catalog: Catalog) -> Iterator[Documented]:
         if not row.is_offered:
             continue
         instance = Instance(db_class=row.db_class)
-        for rule in (instance_ebs_throughput, instance_ebs_iops):
-            for ceiling in rule.ceilings(instance, catalog):
+        for rule in (bucket.throughput, bucket.iops):
+            for ceiling in rule(instance, catalog):
                 found.setdefault(_role(ceiling), set()).add(row.db_class)
     for (family, value, phase, valid_to), classes in found.items():
         yield Documented(

@@ -4,19 +4,14 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
-from plimsoll.limits.several import together
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.limits.rule import Ceilings, ceiling_of, together
+from plimsoll.model.ceiling import Ceiling, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.units import number
 
 
-def applies(instance: Instance) -> bool:
-    """Return whether the storage type is known."""
-    return instance.storage.kind is not None
-
-
-def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def ceilings(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return the IOPS of all volumes together, ops/s; none where type, size or layout is not known.
 
@@ -25,7 +20,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     return together(_of_one_storage, instance, catalog)
 
 
-def _of_one_storage(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _of_one_storage(instance: Instance, catalog: Catalog) -> Ceilings:
     if instance.storage.kind == "standard":
         return _magnetic(catalog)
     volumes = volumes_of(instance, catalog)
@@ -56,7 +51,7 @@ def gp2_baseline_ops_per_s(size_gib: float, catalog: Catalog) -> float:
     return min(max(per_gib * size_gib, least), most)
 
 
-def _gp2(volumes: Volumes, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _gp2(volumes: Volumes, catalog: Catalog) -> Ceilings:
     baseline = gp2_baseline_ops_per_s(volumes.size_gib, catalog)
     burst = catalog.volume_rule("gp2", "ops_per_s_burst")
     fixed = _fixed(volumes, baseline, burst.origin, f"{number(baseline)} IOPS per gp2 volume")
@@ -72,30 +67,16 @@ def _gp2(volumes: Volumes, catalog: Catalog) -> tuple[Ceiling, ...]:
 
 def _fixed(volumes: Volumes, each_ops_per_s: float, origin: Origin, note: str) -> Ceiling:
     count = "one volume" if volumes.count == 1 else f"{volumes.count} volumes"
-    return Ceiling(
-        family=Family.VOLUME_IOPS,
-        phase=Phase.FIXED,
-        dimension=Dimension.IOPS,
-        value=each_ops_per_s * volumes.count,
-        unit="ops/s",
-        origin=origin,
-        note="; ".join(part for part in (f"{note}, {count}", volumes.note) if part),
-    )
+    noted = "; ".join(part for part in (f"{note}, {count}", volumes.note) if part)
+    return ceiling_of(Family.VOLUME_IOPS, each_ops_per_s * volumes.count, origin, noted)
 
 
-def _magnetic(catalog: Catalog) -> tuple[Ceiling, ...]:
+def _magnetic(catalog: Catalog) -> Ceilings:
     """Return the IOPS maximum of magnetic storage; RDS documents neither its layout nor its throughput."""
     rules = [rule for engine in catalog.engine_families() for rule in catalog.storage_rules(engine, "standard")]
+    note = "the most RDS documents for magnetic storage; a volume may serve less"
     return tuple(
-        Ceiling(
-            family=Family.VOLUME_IOPS,
-            phase=Phase.FIXED,
-            dimension=Dimension.IOPS,
-            value=rule.ops_per_s_max,
-            unit="ops/s",
-            origin=rule.origin,
-            note="the most RDS documents for magnetic storage; a volume may serve less",
-        )
+        ceiling_of(Family.VOLUME_IOPS, rule.ops_per_s_max, rule.origin, note)
         for rule in rules[:1]  # RDS documents the same maximum for every engine.
         if rule.ops_per_s_max is not None
     )

@@ -4,8 +4,8 @@ from msgspec import Struct
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, Volumes, volumes_of
-from plimsoll.limits.several import together
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.limits.rule import Ceilings, ceiling_of, together
+from plimsoll.model.ceiling import Family, Origin
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import VolumeRule
 from plimsoll.units import kib, mib_per_s, number
@@ -22,17 +22,12 @@ class _Rate(Struct, frozen=True, kw_only=True):
     note: str
 
 
-def applies(instance: Instance) -> bool:
-    """Return whether the storage type is known."""
-    return instance.storage.kind is not None
-
-
-def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def ceilings(instance: Instance, catalog: Catalog) -> Ceilings:
     """Return the throughput of all volumes together, bytes/s; none where it is unknown or undocumented."""
     return together(_of_one_storage, instance, catalog)
 
 
-def _of_one_storage(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _of_one_storage(instance: Instance, catalog: Catalog) -> Ceilings:
     volumes = volumes_of(instance, catalog)
     if volumes is None:
         return ()
@@ -40,17 +35,8 @@ def _of_one_storage(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]
     if rate is None:
         return ()
     count = "one volume" if volumes.count == 1 else f"{volumes.count} volumes"
-    return (
-        Ceiling(
-            family=Family.VOLUME_THROUGHPUT,
-            phase=Phase.FIXED,
-            dimension=Dimension.THROUGHPUT,
-            value=rate.bytes_per_s * volumes.count,
-            unit="bytes/s",
-            origin=rate.origin,
-            note="; ".join(part for part in (f"{rate.note}, {count}", volumes.note) if part),
-        ),
-    )
+    note = "; ".join(part for part in (f"{rate.note}, {count}", volumes.note) if part)
+    return (ceiling_of(Family.VOLUME_THROUGHPUT, rate.bytes_per_s * volumes.count, rate.origin, note),)
 
 
 def _rate(volumes: Volumes, catalog: Catalog) -> _Rate | None:
