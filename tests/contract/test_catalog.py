@@ -12,7 +12,9 @@ from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.limit import StorageRule
 
-WITH_SOURCE = [t for t in schema.TABLES if "source" in t.columns]
+PRICES = [schema.instance_prices(region) for region in schema.PRICE_REGIONS]
+TABLES = [t for t in vars(schema).values() if isinstance(t, schema.CatalogTable)] + PRICES
+WITH_SOURCE = [t for t in TABLES if "source" in t.columns]
 RATES = ("ebs_baseline_bytes_per_s", "ebs_burst_bytes_per_s", "ebs_baseline_ops_per_s", "ebs_burst_ops_per_s")
 
 
@@ -20,7 +22,7 @@ def named(table: schema.CatalogTable[Any]) -> str:
     return table.file
 
 
-@pytest.mark.parametrize("table", schema.TABLES, ids=named)
+@pytest.mark.parametrize("table", TABLES, ids=named)
 def test_every_table_keeps_its_schema(table: schema.CatalogTable[Any]):
     """Every field is what its column asks for, no row is there twice, and each has a source with a date."""
     assert catalog().rows(table)
@@ -38,19 +40,18 @@ def test_no_file_is_left_over():
     """The folder holds the tables, the list of their sources, and nothing else."""
     files = {str(path.relative_to(DATA)) for path in DATA.rglob("*") if path.is_file()}
 
-    assert {table.file for table in schema.TABLES} | {"SOURCES.md"} == files
+    assert {table.file for table in TABLES} | {"SOURCES.md"} == files
 
 
 def test_sources_are_explained_table_by_table():
     """SOURCES.md says of every table what it holds and how many rows it has."""
     text = (DATA / "SOURCES.md").read_text(encoding="utf-8")
-    prices = schema.INSTANCE_PRICES.values()
     counts = {
         table.file: len(catalog().rows(table))
-        for table in schema.TABLES
-        if table is not schema.SOURCES and table not in prices
+        for table in TABLES
+        if table is not schema.SOURCES and table not in PRICES
     }
-    counts["instance_prices/*.csv.gz"] = sum(len(catalog().rows(table)) for table in prices)
+    counts["instance_prices/*.csv.gz"] = sum(len(catalog().rows(table)) for table in PRICES)
     missing = [file for file, count in counts.items() if f"| `{file}` | {count:,} |" not in text]
 
     assert missing == []
@@ -59,7 +60,7 @@ def test_sources_are_explained_table_by_table():
 @pytest.mark.parametrize("region", schema.PRICE_REGIONS)
 def test_a_file_of_prices_is_of_its_region(region: str):
     """Every row of a region's file is of that region, and an offer that has an engine."""
-    rows = catalog().rows(schema.INSTANCE_PRICES[region])
+    rows = catalog().rows(schema.instance_prices(region))
     offers = {row.offer for row in catalog().rows(schema.OFFERS)}
 
     assert {region} == {row.region for row in rows}
@@ -70,7 +71,7 @@ def test_every_price_of_a_cluster_is_of_a_listed_family():
     """The families with which a cluster is sold are exactly those with such a price."""
     priced = {
         row.db_class.split(".")[1]
-        for table in schema.INSTANCE_PRICES.values()
+        for table in PRICES
         for row in catalog().rows(table)
         if row.deployment == "multi-az-cluster"
     }
@@ -86,7 +87,7 @@ def test_a_price_out_of_line_with_its_deployment_is_weak():
     bounds = {"multi-az": (1.98, 2.02), "multi-az-cluster": (2.5, 3.01)}
     cents = Decimal("0.011")
     wrong = []
-    for table in schema.INSTANCE_PRICES.values():
+    for table in PRICES:
         rows = {(r.db_class, r.offer, r.deployment): r for r in catalog().rows(table)}
         for (name, offer, deployment), row in rows.items():
             single = rows.get((name, offer, "single-az"))

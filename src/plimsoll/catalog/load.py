@@ -7,13 +7,14 @@ Rule 3: an unknown number is None; an unknown class is an error that names the n
 """
 
 import gzip
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache, wraps
+from functools import cache
+from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -45,33 +46,15 @@ _NO_NUMBERS = "RDS lists this class, but documents no numbers for it"
 # In the order in which they are asked about a class: only the first has all numbers.
 _CLASS_TABLES: tuple[CatalogTable[Any], ...] = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
 
-_Asked = ParamSpec("_Asked")
-_Found = TypeVar("_Found")
-
-
-def _kept(query: Callable[Concatenate["Catalog", _Asked], _Found]) -> Callable[Concatenate["Catalog", _Asked], _Found]:
-    """Return a query whose answers are made once for each catalog; they are frozen values."""
-
-    @wraps(query)
-    def answer(self: "Catalog", /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Found:
-        key = (query.__name__, args, tuple(kwargs.items()))
-        if key not in self._answers:
-            self._answers[key] = query(self, *args, **kwargs)
-        found: _Found = self._answers[key]
-        return found
-
-    return answer
-
 
 class Catalog:
     """The tables of one folder, read on first use and kept in memory."""
 
     def __init__(self, folder: Path = DATA) -> None:
-        """Read from `folder`, which holds the tables of `schema.TABLES`."""
+        """Read from `folder`, which holds the tables of `schema`."""
         self._folder = folder
         self._rows: dict[str, tuple[Any, ...]] = {}
         self._index: dict[tuple[str, ...], dict[Any, Any]] = {}
-        self._answers: dict[tuple[Any, ...], Any] = {}
 
     def rows(self, table: CatalogTable[Row]) -> tuple[Row, ...]:
         """
@@ -89,7 +72,6 @@ class Catalog:
         self.rows(table)
         return schema.texts_of(self._text(table))
 
-    @_kept
     def instance_limits(self, db_class: str) -> InstanceLimits:
         """
         Return the limits documented for a class today.
@@ -139,7 +121,6 @@ class Catalog:
             raise self._unknown(text, class_name(text))
         return class_name(text)
 
-    @_kept
     def legacy_limits(self, db_class: str) -> tuple[LegacyLimits, ...]:
         """
         Return EBS limits documented for a class in the past, oldest first; empty where none are known.
@@ -153,12 +134,8 @@ class Catalog:
         # The history of an EC2 type that is only inferred would be a guess on a guess.
         if now.note == _UNVERIFIED_HOST:
             return ()
-        legacy = [
-            row
-            for row in self.rows(schema.INSTANCE_LIMITS_LEGACY)
-            if row.ec2_type == now.ec2_type and row.status != "misprint"
-        ]
-        return _consolidated(legacy, now)
+        legacy = self._all(schema.INSTANCE_LIMITS_LEGACY, "ec2_type").get(now.ec2_type, [])
+        return _consolidated((row for row in legacy if row.status != "misprint"), now)
 
     def cpu_credits(self, db_class: str) -> CpuCredits | None:
         """
@@ -169,29 +146,24 @@ class Catalog:
         """
         return self._by(schema.CPU_CREDITS, "ec2_type").get(self.instance_limits(db_class).ec2_type)
 
-    @_kept
     def storage_rules(self, engine_family: str, kind: str) -> tuple[StorageRule, ...]:
         """Return the rules of an engine family and a storage type, by size; may be empty."""
-        return tuple(r for r in self.rows(schema.STORAGE_RULES) if (r.engine, r.kind) == (engine_family, kind))
+        return tuple(self._all(schema.STORAGE_RULES, "engine", "kind").get((engine_family, kind), ()))
 
     def storage_rule(self, engine_family: str, kind: str, size_gib: float) -> StorageRule | None:
         """Return the rule for a size in GiB; None where RDS documents nothing for it."""
-        for rule in self.storage_rules(engine_family, kind):
-            # Ranges are documented in whole GiB; 399.5 GiB still belongs to "up to 399".
-            if (rule.size_gib_min or 0) <= size_gib < rule.size_gib_max + 1:
-                return rule
-        return None
+        rules = self.storage_rules(engine_family, kind)
+        # Ranges are documented in whole GiB; 399.5 GiB still belongs to "up to 399".
+        return next((rule for rule in rules if (rule.size_gib_min or 0) <= size_gib < rule.size_gib_max + 1), None)
 
-    @_kept
     def engine_families(self) -> tuple[str, ...]:
         """Return every engine family that has a storage rule."""
-        return tuple(sorted({rule.engine for rule in self.rows(schema.STORAGE_RULES)}))
+        return tuple(sorted(self._all(schema.STORAGE_RULES, "engine")))
 
     def volume_rule(self, kind: str, rule: str) -> VolumeRule:
         """Return one documented number by its name in the data; an unknown name is our mistake."""
         return self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
 
-    @_kept
     def connection_rule(self, engine_family: str, version: str | None) -> ConnectionRule | None:
         """
         Return the default of max_connections as a formula; None where it is not known.
@@ -200,7 +172,7 @@ class Catalog:
 
         Where the default depends on the version, the version must be known.
         """
-        rules = [rule for rule in self.rows(schema.CONNECTION_RULES) if rule.engine == engine_family]
+        rules = self._all(schema.CONNECTION_RULES, "engine").get(engine_family, [])
         if len(rules) > 1 and version is None:
             return None
         return next((rule for rule in rules if version_of(version or "") >= version_of(rule.version_from)), None)
@@ -209,21 +181,18 @@ class Catalog:
         """Return the limits of a class under `aurora-mysql` or `aurora-postgresql`; None if undocumented."""
         return self._by(schema.AURORA_CLASSES, "engine", "db_class").get((engine, class_name(db_class)))
 
-    @_kept
     def aurora_capacities(self, engine: str) -> tuple[AuroraCapacity, ...]:
         """Return the documented capacities of Aurora Serverless under an engine, smallest first."""
-        found = [row for row in self.rows(schema.AURORA_CAPACITY) if row.engine == engine]
+        found = self._all(schema.AURORA_CAPACITY, "engine").get(engine, [])
         return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
 
     def wait_rules(self, engine: str) -> tuple[WaitRule, ...]:
         """Return what the wait events of an RDS engine mean; empty for an engine without such rows."""
-        family = wait_family(engine)
-        return tuple(rule for rule in self.rows(schema.WAIT_EVENTS) if rule.engine == family)
+        return tuple(self._all(schema.WAIT_EVENTS, "engine").get(wait_family(engine), ()))
 
     def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
         """Return the releases that fixed a defect, oldest branch first; an unknown defect is our mistake."""
-        found = [fix for fix in self.rows(schema.POOLER_FIXES) if (fix.pooler, fix.defect) == (pooler, defect)]
-        assert found, f"{pooler} has no defect {defect}"
+        found = self._all(schema.POOLER_FIXES, "pooler", "defect")[pooler, defect]
         return tuple(sorted(found, key=lambda fix: version_of(fix.branch)))
 
     def pooler_default(self, pooler: str, setting: str, version: str | None = None) -> PoolerDefault | None:
@@ -232,13 +201,12 @@ class Catalog:
 
         Without a version, a default that differs between versions is not known.
         """
-        rows = [row for row in self.rows(schema.POOLER_DEFAULTS) if (row.pooler, row.setting) == (pooler, setting)]
+        rows = self._all(schema.POOLER_DEFAULTS, "pooler", "setting").get((pooler, setting), [])
         if version is None and any(row.version_from for row in rows):
             return None
         newest_first = sorted(rows, key=lambda row: version_of(row.version_from), reverse=True)
         return next((r for r in newest_first if version_of(version or "") >= version_of(r.version_from)), None)
 
-    @_kept
     def classes(self) -> tuple[str, ...]:
         """Return every known class, by family and size, including those without numbers."""
         return tuple(sorted({name for table in _CLASS_TABLES for name in self._by(table, "db_class")}, key=size_order))
@@ -277,16 +245,15 @@ class Catalog:
         """
         offers = [
             offer
-            for offer in self.rows(schema.OFFERS)
-            if offer.engine == engine
-            and license_model in (None, offer.license)
+            for offer in self._all(schema.OFFERS, "engine").get(engine, [])
+            if license_model in (None, offer.license)
             and (offer.storage == "aurora-iopt1") == (storage_kind == "aurora-iopt1")
         ]
         # Without a licence, an engine with several has several offers: none of them is the price.
-        if len(offers) != 1 or region not in schema.INSTANCE_PRICES:
+        if len(offers) != 1 or region not in schema.PRICE_REGIONS:
             return None
         offer, name = offers[0], class_name(db_class)
-        rows = self._some(schema.INSTANCE_PRICES[region], ("offer", offer.offer), "db_class", "deployment")
+        rows = self._by(schema.instance_prices(region), "db_class", "deployment", where=("offer", offer.offer))
         row = rows.get((name, deployment))
         if row is not None:
             return _price(row, "hour", region)
@@ -311,7 +278,7 @@ class Catalog:
             region: as AWS names it.
             deployment: what is paid of each GiB or IOPS of one instance, for all copies of it.
         """
-        rows = self._some(schema.STORAGE_PRICES, ("region", region), "item", "deployment")
+        rows = self._by(schema.STORAGE_PRICES, "item", "deployment", where=("region", region))
         row = rows.get((item, deployment)) or rows.get((item, "any"))
         return _price(row, row.unit, region, row.note) if row else None
 
@@ -327,7 +294,7 @@ class Catalog:
 
     def licenses(self, engine: str) -> tuple[str, ...]:
         """Return the licences with which an engine is priced: `none`, or `byol` and `included`; may be empty."""
-        return tuple(sorted({offer.license for offer in self.rows(schema.OFFERS) if offer.engine == engine}))
+        return tuple(sorted({offer.license for offer in self._all(schema.OFFERS, "engine").get(engine, [])}))
 
     def price_regions(self) -> tuple[str, ...]:
         """Return every region that has a price of an instance."""
@@ -348,18 +315,22 @@ class Catalog:
         has_origins = table.file != schema.SOURCES.file
         return schema.parse(table, text, self._by(schema.SOURCES, "id") if has_origins else {}, where=where)
 
-    def _some(self, table: CatalogTable[Row], where: tuple[str, str], *columns: str) -> dict[Any, Row]:
-        """Return the rows with one value in a column, by several others; no other row is read."""
-        key = (table.file, *where, *columns)
+    def _by(self, table: CatalogTable[Row], *columns: str, where: tuple[str, str] | None = None) -> dict[Any, Row]:
+        """Return rows by one column, or by a tuple of several; with `where`, no other row is read."""
+        key = (table.file, *columns, *(where or ()))
         if key not in self._index:
-            self._index[key] = _indexed(self._parsed(table, where), columns)
+            rows, name = self._parsed(table, where) if where else self.rows(table), attrgetter(*columns)
+            self._index[key] = {name(row): row for row in rows}
         return self._index[key]
 
-    def _by(self, table: CatalogTable[Row], *columns: str) -> dict[Any, Row]:
-        """Return rows by one column, or by a tuple of several."""
-        key = (table.file, *columns)
+    def _all(self, table: CatalogTable[Row], *columns: str) -> dict[Any, list[Row]]:
+        """Return all rows that have the same in one column, or in several, by that."""
+        key = ("all", table.file, *columns)
         if key not in self._index:
-            self._index[key] = _indexed(self.rows(table), columns)
+            found, name = dict[Any, list[Row]](), attrgetter(*columns)
+            for row in self.rows(table):
+                found.setdefault(name(row), []).append(row)
+            self._index[key] = found
         return self._index[key]
 
     def _unknown(self, asked: str, name: str) -> CatalogError:
@@ -376,11 +347,6 @@ class Catalog:
 def catalog() -> Catalog:
     """Return the catalog of this package."""
     return Catalog()
-
-
-def _indexed(rows: Iterable[Row], columns: tuple[str, ...]) -> dict[Any, Row]:
-    key = attrgetter(*columns)
-    return {key(row): row for row in rows}
 
 
 def _price(row: InstancePrice | ItemPrice, unit: str, region: str, note: str = "") -> Price:
@@ -421,9 +387,4 @@ def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
 
 def version_of(text: str) -> tuple[int, ...]:
     """Return the leading numbers of a version: (10, 6, 7) for `10.6.7`."""
-    numbers: list[int] = []
-    for part in text.split("."):
-        if not part.isdigit():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
+    return tuple(map(int, takewhile(str.isdigit, text.split("."))))

@@ -146,37 +146,15 @@ POOLER_FIXES = CatalogTable("pooler_fixes.csv", PoolerFix, ("pooler", "defect", 
 POOLER_DEFAULTS = CatalogTable("pooler_defaults.csv", PoolerDefault, ("pooler", "setting", "version_from"))
 CPU_CREDITS = CatalogTable("cpu_credits.csv", CpuCredits, ("ec2_type",))
 OFFERS = CatalogTable("offers.csv", Offer, ("offer",))
-# A file for each region: a plan needs one of them, and all together have 46,000 rows.
-INSTANCE_PRICES = {
-    region: CatalogTable(f"instance_prices/{region}.csv.gz", InstancePrice, ("db_class", "offer", "deployment"))
-    for region in PRICE_REGIONS
-}
 CLUSTER_FAMILIES = CatalogTable("cluster_families.csv", ClusterFamily, ("family",))
 STORAGE_PRICES = CatalogTable("storage_prices.csv.gz", ItemPrice, ("item", "deployment", "region"))
 API_PRICES = CatalogTable("api_prices.csv", ItemPrice, ("item",))
 WAIT_EVENTS = CatalogTable("wait_events.csv", WaitRule, ("engine", "event"))
 
-TABLES: tuple[CatalogTable[Any], ...] = (
-    SOURCES,
-    INSTANCE_LIMITS,
-    INSTANCE_LIMITS_LEGACY,
-    CLASSES,
-    CLASSES_PRECONFIGURED,
-    STORAGE_RULES,
-    VOLUME_RULES,
-    CONNECTION_RULES,
-    AURORA_CLASSES,
-    AURORA_CAPACITY,
-    POOLER_FIXES,
-    POOLER_DEFAULTS,
-    CPU_CREDITS,
-    OFFERS,
-    *INSTANCE_PRICES.values(),
-    STORAGE_PRICES,
-    CLUSTER_FAMILIES,
-    API_PRICES,
-    WAIT_EVENTS,
-)
+
+def instance_prices(region: str) -> CatalogTable[InstancePrice]:
+    """Return the table of a region: a plan needs one of them, and all together have 46,000 rows."""
+    return CatalogTable(f"instance_prices/{region}.csv.gz", InstancePrice, ("db_class", "offer", "deployment"))
 
 
 def parse(

@@ -7,11 +7,10 @@ Each family has a rule: a function of `machine.py`, or a file of its own where t
 from collections.abc import Mapping
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import bucket, connections, volume_iops, volume_throughput
+from plimsoll.limits import bucket, connections, machine, volumes
 from plimsoll.limits.bucket import legacy_limits_of
 from plimsoll.limits.chain import chain_of
 from plimsoll.limits.class_limits import limits_of
-from plimsoll.limits.machine import MACHINE
 from plimsoll.limits.rule import Ceilings, Rule
 from plimsoll.model.ceiling import Family
 from plimsoll.model.contained import guarded_each
@@ -21,12 +20,11 @@ from plimsoll.model.instance import Instance
 __all__ = ["RULES", "ceilings_of", "chain_of", "legacy_limits_of", "limits_of"]
 
 RULES: Mapping[Family, Rule] = {
-    Family.INSTANCE_EBS_THROUGHPUT: bucket.throughput,
-    Family.INSTANCE_EBS_IOPS: bucket.iops,
-    Family.VOLUME_THROUGHPUT: volume_throughput.ceilings,
-    Family.VOLUME_IOPS: volume_iops.ceilings,
+    **bucket.RULES,
+    Family.VOLUME_THROUGHPUT: volumes.throughput,
+    Family.VOLUME_IOPS: volumes.iops,
     Family.CONNECTIONS: connections.ceilings,
-    **MACHINE,
+    **machine.RULES,
 }
 
 

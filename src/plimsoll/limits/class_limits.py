@@ -19,8 +19,6 @@ from plimsoll.units import GIB
 # thousandths, while AWS has never changed a limit by less than a tenth.
 AGREES_RATIO = 0.005
 
-_SERVERLESS_NOTE = "about {} GiB of memory for each Aurora capacity unit"
-
 
 def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
@@ -37,9 +35,11 @@ def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
     row = catalogued(instance, catalog)
     reported = _usable(instance.ebs_limits)
-    if row is None and (reported is None or instance.db_class is None):
+    limits = row
+    if limits is None and reported is not None and instance.db_class is not None:
+        limits = unnumbered(class_name(instance.db_class), _origin(reported), "the catalog does not know this class")
+    if limits is None:
         return None
-    limits = row if row is not None else _bare(instance, reported)
     if is_serverless(instance):
         limits = _serverless(limits, instance, catalog)
     if reported is not None and (row is None or _differs(row, reported)):
@@ -136,13 +136,6 @@ def _origin(reported: EbsLimits) -> Origin:
     return Origin(source=reported.source, read_on=reported.read_on)
 
 
-def _bare(instance: Instance, reported: EbsLimits | None) -> InstanceLimits:
-    """Return the limits of a class that the catalog does not know, without numbers."""
-    assert reported is not None
-    assert instance.db_class is not None
-    return unnumbered(class_name(instance.db_class), _origin(reported), "the catalog does not know this class")
-
-
 def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) -> InstanceLimits:
     """
     Return the limits with the memory of the largest capacity; None as memory if that is unknown.
@@ -156,5 +149,5 @@ def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) ->
         limits,
         memory_bytes=None if capacity is None else round(capacity * rule.value * GIB),
         origin=rule.origin,
-        note=_SERVERLESS_NOTE.format(f"{rule.value:g}"),
+        note=f"about {rule.value:g} GiB of memory for each Aurora capacity unit",
     )

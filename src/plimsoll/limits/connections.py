@@ -6,7 +6,7 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, aurora_engine, is_aurora, is_serverless
 from plimsoll.limits.machine import memory
 from plimsoll.limits.rule import Ceilings, ceiling_of
-from plimsoll.model.ceiling import Ceiling, Family, Origin
+from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import ConnectionRule
 from plimsoll.units import number
@@ -23,7 +23,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     # In SQL Server 0 means "as many as it supports": that is no ceiling, but its default is one.
     if instance.connection_max is not None and instance.connection_max > 0:
-        return (_ceiling(instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
+        return (ceiling_of(Family.CONNECTIONS, instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
     if is_aurora(instance):
         return _aurora(instance, catalog)
     family = engine_family(instance.engine)
@@ -40,7 +40,7 @@ def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> C
         # DBInstanceClassMemory is what is left of the memory after the system's own share, which is
         # not published: the formula applied to the whole memory is an upper bound.
         note = "upper bound of the default formula; read the setting from the server"
-    return (_ceiling(default, rule.origin, note),)
+    return (ceiling_of(Family.CONNECTIONS, default, rule.origin, note),)
 
 
 def _aurora(instance: Instance, catalog: Catalog) -> Ceilings:
@@ -57,7 +57,7 @@ def _aurora(instance: Instance, catalog: Catalog) -> Ceilings:
         return _serverless(engine, instance, catalog)
     facts = catalog.aurora_class(engine, instance.db_class)
     if facts is not None and facts.connections is not None:
-        return (_ceiling(facts.connections, facts.origin, _CLASS_NOTE),)
+        return (ceiling_of(Family.CONNECTIONS, facts.connections, facts.origin, _CLASS_NOTE),)
     rule = catalog.connection_rule(engine, instance.engine_version)
     return () if rule is None else _by_formula(rule, instance, catalog)
 
@@ -80,7 +80,7 @@ def _serverless(engine: str, instance: Instance, catalog: Catalog) -> Ceilings:
     cap = catalog.volume_rule("serverless", "small_minimum_connections_max").value
     if engine == "aurora-postgresql" and count > cap:
         note += f"; {cap:,.0f} where the smallest capacity is 0 or 0.5 units"
-    return (_ceiling(count, row.origin, f"{note}; read the setting from the server"),)
+    return (ceiling_of(Family.CONNECTIONS, count, row.origin, f"{note}; read the setting from the server"),)
 
 
 def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int | None:
@@ -93,7 +93,3 @@ def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int 
     # is the LEAST of the quotient and a constant.
     count = floor(sizes[0].value / rule.memory_bytes_per_connection)
     return count if rule.connections_max is None else min(count, rule.connections_max)
-
-
-def _ceiling(count: int, origin: Origin, note: str) -> Ceiling:
-    return ceiling_of(Family.CONNECTIONS, float(count), origin, note)

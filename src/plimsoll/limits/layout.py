@@ -23,7 +23,7 @@ from plimsoll.model.metric import Metric
 
 _LOCAL_DISK = "on Aurora the EBS limits of a class apply to its local disk, not to the data"
 # Aurora User Guide, aurora-auroramonitoring-metrics and concepts-dbinstanceclass-summary (2026-04).
-_OTHER_MEANING = MappingProxyType(
+_OTHER_MEANING: Mapping[Metric, str] = MappingProxyType(
     {
         Metric.WRITE_OPS_PER_S: "Aurora counts log records here, not writes to a disk",
         Metric.BYTE_BALANCE_RATIO: _LOCAL_DISK,
@@ -31,7 +31,6 @@ _OTHER_MEANING = MappingProxyType(
         Metric.VOLUME_BALANCE_RATIO: "Aurora storage has no credits; only gp2 has",
     }
 )
-_NONE: Mapping[Metric, str] = MappingProxyType({})
 
 READ_FROM_INSTANCE = Origin(source="read from the instance", read_on="")
 """For numbers that the instance itself gave; they are as old as the snapshot."""
@@ -80,7 +79,7 @@ def other_meaning(instance: Instance) -> Mapping[Metric, str]:
     Returns:
         Empty for every engine but Aurora; each reason is part of a sentence.
     """
-    return _OTHER_MEANING if is_aurora(instance) else _NONE
+    return _OTHER_MEANING if is_aurora(instance) else {}
 
 
 def launch_date(instance: Instance) -> str | None:

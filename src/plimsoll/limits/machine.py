@@ -64,7 +64,7 @@ def memory(instance: Instance, catalog: Catalog) -> Ceilings:
     # FreeableMemory of Aurora Serverless is relative to the largest capacity
     # (Aurora User Guide, aurora-serverless-v2.setting-capacity).
     note = f"of the largest capacity: {limits.note}" if is_serverless(instance) else ""
-    return (ceiling_of(Family.MEMORY, float(limits.memory_bytes), limits.origin, note),)
+    return (ceiling_of(Family.MEMORY, limits.memory_bytes, limits.origin, note),)
 
 
 def _network(instance: Instance, catalog: Catalog) -> Ceilings:
@@ -121,7 +121,7 @@ def _capacity(instance: Instance, catalog: Catalog) -> Ceilings:
     return (ceiling_of(Family.CAPACITY, 1.0, READ_FROM_INSTANCE, f"{number(capacity)} Aurora capacity units"),)
 
 
-MACHINE: Mapping[Family, Rule] = {
+RULES: Mapping[Family, Rule] = {
     Family.CPU: _cpu,
     Family.CPU_CREDITS: _cpu_credits,
     Family.MEMORY: memory,

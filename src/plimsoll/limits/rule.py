@@ -23,7 +23,13 @@ def ceiling_of(family: Family, value: float, origin: Origin, note: str = "", *, 
     """Return a number of a family, in its unit."""
     facts = family.facts
     return Ceiling(
-        family=family, phase=phase, dimension=facts.dimension, value=value, unit=facts.unit, origin=origin, note=note
+        family=family,
+        phase=phase,
+        dimension=facts.dimension,
+        value=float(value),
+        unit=facts.unit,
+        origin=origin,
+        note=note,
     )
 
 
