@@ -209,7 +209,7 @@ def _row(table: CatalogTable[Row], line: int, texts: dict[str, str], sources: Ma
     if "source" in found:
         found["origin"] = _origin(found, sources)
     try:
-        return msgspec.convert(found, table.row, strict=False)
+        return msgspec.convert(found, table.row)
     except msgspec.ValidationError as error:
         raise _wrong(table, line, _cause(str(error), texts)) from error
 

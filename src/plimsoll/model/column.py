@@ -48,8 +48,8 @@ def _in_si(convert: Callable[[float], float]) -> dict[str, Any]:
 # Every number of the catalog is above zero, and none is near this bound in any unit.
 _MOST = 1e15
 
-Amount = Annotated[float, Meta(gt=0, lt=_MOST)]
-Count = Annotated[int, Meta(gt=0)]
+Amount = Annotated[float, Meta(gt=0, lt=_MOST, extra={"read": float})]
+Count = Annotated[int, Meta(gt=0, extra={"read": int})]
 MbPerS = Annotated[float, Meta(gt=0, lt=_MOST, extra=_in_si(mb_per_s))]
 MibPerS = Annotated[float, Meta(gt=0, lt=_MOST, extra=_in_si(mib_per_s))]
 GbitPerS = Annotated[float, Meta(gt=0, lt=_MOST, extra=_in_si(gbit_per_s))]

@@ -74,8 +74,8 @@ def test_what_is_wrong_is_named(lines: list[str], cause: str):
 
 
 class Fields(Struct, frozen=True, kw_only=True):
-    count: Count = 1
-    amount: Amount = 1.0
+    count: Count | None = None
+    amount: Amount | None = None
     usd: Usd = Decimal(1)
     memory_bytes: MemoryGib = field(name="memory_gib", default=1)
     word: Literal["verified", "unverified"] = "verified"
@@ -84,8 +84,8 @@ class Fields(Struct, frozen=True, kw_only=True):
 @pytest.mark.parametrize(
     ("column", "text"),
     [
-        *(("count", text) for text in ("0", "-3", "2.5", "many")),
-        *(("amount", text) for text in ("0", "-1", "inf", "1e15", "many")),
+        *(("count", text) for text in ("0", "-3", "2.5", "many", "null")),
+        *(("amount", text) for text in ("0", "-1", "inf", "1e15", "many", "null")),
         *(("usd", text) for text in ("0", "-0.1", "free", "NaN")),
         *(("memory_gib", text) for text in ("0", "inf", "nan", "much")),
         ("word", "perhaps"),
