@@ -14,7 +14,7 @@ from plimsoll.lint.pooler import ServerRoom, lint
 from plimsoll.model.lint import PoolerFindings
 from plimsoll.sources.pooler.config import read_pooler_config
 
-NAMES = sorted({row["setting"] for row in catalog().rows(schema.POOLER_DEFAULTS)})
+NAMES = sorted({row.setting for row in catalog().rows(schema.POOLER_DEFAULTS)})
 ROOMS = st.builds(ServerRoom, connection_max=st.none() | st.integers(1, 10_000), reserved=st.integers(0, 100))
 VALUES = st.one_of(
     st.integers(-5, 10**12).map(str),

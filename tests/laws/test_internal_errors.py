@@ -17,7 +17,7 @@ from plimsoll.causes import inspect as causes
 from plimsoll.diagnosis import diagnose, findings, frame, headroom
 from plimsoll.diagnosis.recognition import intervals, score, search
 from plimsoll.errors import UsageError
-from plimsoll.limits import volume_iops
+from plimsoll.limits import volumes
 from plimsoll.model.contained import collecting, guarded
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.plan import PlanConstraints
@@ -63,7 +63,7 @@ PARTS = [
     (diagnose, "frame_of"),
     (diagnose, "missing_of"),
     (diagnose, "epochs_of"),
-    (volume_iops, "ceilings"),
+    (volumes, "together"),
 ]
 
 

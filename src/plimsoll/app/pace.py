@@ -149,7 +149,7 @@ def ceilings_to_pace(instance: Instance) -> tuple[tuple[Stage, ...], tuple[str, 
     if older == present:
         return present, ()
     note = (
-        f"the instance may still have the legacy limits of {lowest.db_class} (documented until "
+        f"the instance may still have the legacy limits of {instance.db_class} (documented until "
         f"{lowest.origin.valid_to or 'an unknown date'}); the allowance goes by them"
     )
     return older, (note,)

@@ -7,17 +7,21 @@ Rule 3: an unknown number is None; an unknown class is an error that names the n
 """
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Iterable
+from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache, wraps
+from functools import cache
+from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
-from plimsoll.catalog import schema, values
+from msgspec.structs import replace
+
+from plimsoll.catalog import schema
 from plimsoll.catalog.names import class_name, size_order, wait_family
-from plimsoll.catalog.schema import CatalogTable, Row
+from plimsoll.catalog.schema import CatalogTable, InstancePrice, ItemPrice, Row
 from plimsoll.errors import CatalogError
-from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import Deployment
 from plimsoll.model.limit import (
     AuroraCapacity,
@@ -28,6 +32,7 @@ from plimsoll.model.limit import (
     LegacyLimits,
     StorageRule,
     VolumeRule,
+    unnumbered,
 )
 from plimsoll.model.pooler import PoolerDefault, PoolerFix
 from plimsoll.model.price import Price
@@ -35,35 +40,23 @@ from plimsoll.model.session_load import WaitRule
 
 DATA = Path(__file__).parent / "data"
 
-_Asked = ParamSpec("_Asked")
-_Found = TypeVar("_Found")
+_UNVERIFIED_HOST = "the EC2 type behind this preconfigured class is inferred from equal memory, not documented"
+_NO_NUMBERS = "RDS lists this class, but documents no numbers for it"
 
-
-def _kept(query: Callable[Concatenate["Catalog", _Asked], _Found]) -> Callable[Concatenate["Catalog", _Asked], _Found]:
-    """Return a query whose answers are made once for each catalog; they are frozen values."""
-
-    @wraps(query)
-    def answer(self: "Catalog", /, *args: _Asked.args, **kwargs: _Asked.kwargs) -> _Found:
-        key = (query.__name__, args, tuple(kwargs.items()))
-        if key not in self._answers:
-            self._answers[key] = query(self, *args, **kwargs)
-        found: _Found = self._answers[key]
-        return found
-
-    return answer
+# In the order in which they are asked about a class: only the first has all numbers.
+_CLASS_TABLES: tuple[CatalogTable[Any], ...] = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
 
 
 class Catalog:
     """The tables of one folder, read on first use and kept in memory."""
 
     def __init__(self, folder: Path = DATA) -> None:
-        """Read from `folder`, which holds the tables of `schema.TABLES`."""
+        """Read from `folder`, which holds the tables of `schema`."""
         self._folder = folder
-        self._rows: dict[str, list[Row]] = {}
-        self._index: dict[tuple[str, ...], dict[Any, Row]] = {}
-        self._answers: dict[tuple[Any, ...], Any] = {}
+        self._rows: dict[str, tuple[Any, ...]] = {}
+        self._index: dict[tuple[str, ...], dict[Any, Any]] = {}
 
-    def rows(self, table: CatalogTable) -> list[Row]:
+    def rows(self, table: CatalogTable[Row]) -> tuple[Row, ...]:
         """
         Return all rows of a table.
 
@@ -71,10 +64,14 @@ class Catalog:
             CatalogError: the file is missing, or does not match the schema.
         """
         if table.file not in self._rows:
-            self._rows[table.file] = schema.parse(table, self._text(table))
+            self._rows[table.file] = self._parsed(table)
         return self._rows[table.file]
 
-    @_kept
+    def texts(self, table: CatalogTable[Row]) -> list[dict[str, str]]:
+        """Return all rows of a table as they are written, by column; raise as `rows` does."""
+        self.rows(table)
+        return schema.texts_of(self._text(table))
+
     def instance_limits(self, db_class: str) -> InstanceLimits:
         """
         Return the limits documented for a class today.
@@ -86,23 +83,32 @@ class Catalog:
             CatalogError: no such class; the hint names the nearest ones.
         """
         name = class_name(db_class)
-        row = self._by(schema.INSTANCE_LIMITS, "db_class").get(name)
-        if row is not None:
-            return values.instance_limits(row, self._origin(row))
-        row = self._by(schema.CLASSES_PRECONFIGURED, "db_class").get(name)
-        if row is not None:
-            host = self._by(schema.INSTANCE_LIMITS, "ec2_type")[row["ec2_type"]]
-            return values.preconfigured_limits(row, values.instance_limits(host, self._origin(host)))
-        row = self._by(schema.CLASSES, "db_class").get(name)
-        if row is not None:
-            return values.listed_only(row, self._origin(row))
+        limits = self._by(schema.INSTANCE_LIMITS, "db_class").get(name)
+        if limits is not None:
+            return limits
+        preconfigured = self._by(schema.CLASSES_PRECONFIGURED, "db_class").get(name)
+        if preconfigured is not None:
+            # The number of vCPUs and the network of such a class are not inferred from the type it probably runs on.
+            return replace(
+                self._by(schema.INSTANCE_LIMITS, "ec2_type")[preconfigured.ec2_type],
+                db_class=preconfigured.db_class,
+                vcpu_count=None,
+                memory_bytes=preconfigured.memory_bytes,
+                network_baseline_bytes_per_s=None,
+                network_burst_bytes_per_s=None,
+                is_offered=True,
+                documentation="absent",
+                note=_UNVERIFIED_HOST,
+            )
+        listed = self._by(schema.CLASSES, "db_class").get(name)
+        if listed is not None:
+            return unnumbered(listed.db_class, listed.origin, _NO_NUMBERS)
         raise self._unknown(db_class, name)
 
     def knows(self, db_class: str) -> bool:
         """Return whether any table names a class; with or without the prefix `db.`, or an EC2 type."""
         name = class_name(db_class)
-        tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
-        return any(name in self._by(table, "db_class") for table in tables)
+        return any(name in self._by(table, "db_class") for table in _CLASS_TABLES)
 
     def class_named(self, text: str) -> str:
         """
@@ -115,7 +121,6 @@ class Catalog:
             raise self._unknown(text, class_name(text))
         return class_name(text)
 
-    @_kept
     def legacy_limits(self, db_class: str) -> tuple[LegacyLimits, ...]:
         """
         Return EBS limits documented for a class in the past, oldest first; empty where none are known.
@@ -127,16 +132,11 @@ class Catalog:
         """
         now = self.instance_limits(db_class)
         # The history of an EC2 type that is only inferred would be a guess on a guess.
-        if now.note == values.UNVERIFIED_HOST:
+        if now.note == _UNVERIFIED_HOST:
             return ()
-        legacy = [
-            values.legacy_limits(now.db_class, row, self._origin(row))
-            for row in self.rows(schema.INSTANCE_LIMITS_LEGACY)
-            if row["ec2_type"] == now.ec2_type and row["status"] != "misprint"
-        ]
-        return values.consolidated(legacy, now)
+        legacy = self._all(schema.INSTANCE_LIMITS_LEGACY, "ec2_type").get(now.ec2_type, [])
+        return _consolidated((row for row in legacy if row.status != "misprint"), now)
 
-    @_kept
     def cpu_credits(self, db_class: str) -> CpuCredits | None:
         """
         Return the CPU credits of a burstable class; None if it is not burstable or not documented.
@@ -144,39 +144,26 @@ class Catalog:
         Raises:
             CatalogError: no such class.
         """
-        limits = self.instance_limits(db_class)
-        row = self._by(schema.CPU_CREDITS, "ec2_type").get(limits.ec2_type)
-        return values.cpu_credits(limits.db_class, row, self._origin(row)) if row else None
+        return self._by(schema.CPU_CREDITS, "ec2_type").get(self.instance_limits(db_class).ec2_type)
 
-    @_kept
     def storage_rules(self, engine_family: str, kind: str) -> tuple[StorageRule, ...]:
         """Return the rules of an engine family and a storage type, by size; may be empty."""
-        return tuple(
-            values.storage_rule(row, self._origin(row))
-            for row in self.rows(schema.STORAGE_RULES)
-            if row["engine"] == engine_family and row["kind"] == kind
-        )
+        return tuple(self._all(schema.STORAGE_RULES, "engine", "kind").get((engine_family, kind), ()))
 
     def storage_rule(self, engine_family: str, kind: str, size_gib: float) -> StorageRule | None:
         """Return the rule for a size in GiB; None where RDS documents nothing for it."""
-        for rule in self.storage_rules(engine_family, kind):
-            # Ranges are documented in whole GiB; 399.5 GiB still belongs to "up to 399".
-            if (rule.size_gib_min or 0) <= size_gib < rule.size_gib_max + 1:
-                return rule
-        return None
+        rules = self.storage_rules(engine_family, kind)
+        # Ranges are documented in whole GiB; 399.5 GiB still belongs to "up to 399".
+        return next((rule for rule in rules if (rule.size_gib_min or 0) <= size_gib < rule.size_gib_max + 1), None)
 
-    @_kept
     def engine_families(self) -> tuple[str, ...]:
         """Return every engine family that has a storage rule."""
-        return tuple(sorted({row["engine"] for row in self.rows(schema.STORAGE_RULES)}))
+        return tuple(sorted(self._all(schema.STORAGE_RULES, "engine")))
 
-    @_kept
     def volume_rule(self, kind: str, rule: str) -> VolumeRule:
         """Return one documented number by its name in the data; an unknown name is our mistake."""
-        row = self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
-        return VolumeRule(kind=kind, rule=rule, value=row["value"], origin=self._origin(row))
+        return self._by(schema.VOLUME_RULES, "kind", "rule")[kind, rule]
 
-    @_kept
     def connection_rule(self, engine_family: str, version: str | None) -> ConnectionRule | None:
         """
         Return the default of max_connections as a formula; None where it is not known.
@@ -185,47 +172,27 @@ class Catalog:
 
         Where the default depends on the version, the version must be known.
         """
-        rows = [r for r in self.rows(schema.CONNECTION_RULES) if r["engine"] == engine_family]
-        if len(rows) > 1 and version is None:
+        rules = self._all(schema.CONNECTION_RULES, "engine").get(engine_family, [])
+        if len(rules) > 1 and version is None:
             return None
-        for row in rows:
-            since = row["version_from"]
-            if since is None or version_of(version or "") >= version_of(since):
-                return values.connection_rule(row, self._origin(row))
-        return None
+        return next((rule for rule in rules if version_of(version or "") >= version_of(rule.version_from)), None)
 
-    @_kept
     def aurora_class(self, engine: str, db_class: str) -> AuroraClass | None:
         """Return the limits of a class under `aurora-mysql` or `aurora-postgresql`; None if undocumented."""
-        key = (engine, class_name(db_class))
-        row = self._by(schema.AURORA_CLASSES, *schema.AURORA_CLASSES.key).get(key)
-        return values.aurora_class(row, self._origin(row)) if row else None
+        return self._by(schema.AURORA_CLASSES, "engine", "db_class").get((engine, class_name(db_class)))
 
-    @_kept
     def aurora_capacities(self, engine: str) -> tuple[AuroraCapacity, ...]:
         """Return the documented capacities of Aurora Serverless under an engine, smallest first."""
-        found = [
-            values.aurora_capacity(row, self._origin(row))
-            for row in self.rows(schema.AURORA_CAPACITY)
-            if row["engine"] == engine
-        ]
+        found = self._all(schema.AURORA_CAPACITY, "engine").get(engine, [])
         return tuple(sorted(found, key=lambda capacity: capacity.capacity_acu))
 
     def wait_rules(self, engine: str) -> tuple[WaitRule, ...]:
         """Return what the wait events of an RDS engine mean; empty for an engine without such rows."""
-        family = wait_family(engine)
-        return tuple(
-            values.wait_rule(row, self._origin(row)) for row in self.rows(schema.WAIT_EVENTS) if row["engine"] == family
-        )
+        return tuple(self._all(schema.WAIT_EVENTS, "engine").get(wait_family(engine), ()))
 
     def pooler_fixes(self, pooler: str, defect: str) -> tuple[PoolerFix, ...]:
         """Return the releases that fixed a defect, oldest branch first; an unknown defect is our mistake."""
-        found = [
-            values.pooler_fix(row, self._origin(row))
-            for row in self.rows(schema.POOLER_FIXES)
-            if (row["pooler"], row["defect"]) == (pooler, defect)
-        ]
-        assert found, f"{pooler} has no defect {defect}"
+        found = self._all(schema.POOLER_FIXES, "pooler", "defect")[pooler, defect]
         return tuple(sorted(found, key=lambda fix: version_of(fix.branch)))
 
     def pooler_default(self, pooler: str, setting: str, version: str | None = None) -> PoolerDefault | None:
@@ -234,26 +201,20 @@ class Catalog:
 
         Without a version, a default that differs between versions is not known.
         """
-        key = (pooler, setting)
-        rows = [row for row in self.rows(schema.POOLER_DEFAULTS) if (row["pooler"], row["setting"]) == key]
-        if version is None and any(row["version_from"] for row in rows):
+        rows = self._all(schema.POOLER_DEFAULTS, "pooler", "setting").get((pooler, setting), [])
+        if version is None and any(row.version_from for row in rows):
             return None
-        for row in sorted(rows, key=lambda r: version_of(r["version_from"] or ""), reverse=True):
-            if version_of(version or "") >= version_of(row["version_from"] or ""):
-                return values.pooler_default(row, self._origin(row))
-        return None
+        newest_first = sorted(rows, key=lambda row: version_of(row.version_from), reverse=True)
+        return next((r for r in newest_first if version_of(version or "") >= version_of(r.version_from)), None)
 
-    @_kept
     def classes(self) -> tuple[str, ...]:
         """Return every known class, by family and size, including those without numbers."""
-        tables = (schema.INSTANCE_LIMITS, schema.CLASSES_PRECONFIGURED, schema.CLASSES)
-        names = {row["db_class"] for table in tables for row in self.rows(table)}
-        return tuple(sorted(names, key=size_order))
+        return tuple(sorted({name for table in _CLASS_TABLES for name in self._by(table, "db_class")}, key=size_order))
 
     def regions_of(self, db_class: str) -> dict[str, int]:
         """Return the number of regions in which each engine offers a class; empty where no list names it."""
         row = self._by(schema.CLASSES, "db_class").get(class_name(db_class))
-        pairs = (row["regions"] or "").split() if row else []
+        pairs = row.regions.split() if row else []
         return {engine: int(count) for engine, _, count in (p.partition(":") for p in pairs)}
 
     def has_clusters(self, db_class: str) -> bool:
@@ -283,25 +244,28 @@ class Catalog:
             storage_kind: `aurora-iopt1` asks for the price of Aurora I/O-Optimized.
         """
         offers = [
-            row
-            for row in self.rows(schema.OFFERS)
-            if row["engine"] == engine
-            and license_model in (None, row["license"])
-            and (row["storage"] == "aurora-iopt1") == (storage_kind == "aurora-iopt1")
+            offer
+            for offer in self._all(schema.OFFERS, "engine").get(engine, [])
+            if license_model in (None, offer.license)
+            and (offer.storage == "aurora-iopt1") == (storage_kind == "aurora-iopt1")
         ]
         # Without a licence, an engine with several has several offers: none of them is the price.
-        if len(offers) != 1 or region not in schema.INSTANCE_PRICES:
+        if len(offers) != 1 or region not in schema.PRICE_REGIONS:
             return None
-        rows = self._offered(region, offers[0]["offer"])
-        name = class_name(db_class)
+        offer, name = offers[0], class_name(db_class)
+        rows = self._by(schema.instance_prices(region), "db_class", "deployment", where=("offer", offer.offer))
         row = rows.get((name, deployment))
         if row is not None:
-            return values.instance_price(row, self._origin(row))
+            return _price(row, "hour", region)
         single = rows.get((name, Deployment.SINGLE_AZ))
-        if single is None or deployment is not Deployment.MULTI_AZ:
+        if single is None or deployment is not Deployment.MULTI_AZ or offer.multi_az_ratio is None:
             return None
-        price = values.instance_price(single, self._origin(single))
-        return values.derived_multi_az(price, offers[0])
+        return replace(
+            _price(single, "hour", region),
+            usd=single.usd * Decimal(str(offer.multi_az_ratio)),
+            is_weak=single.is_weak or offer.multi_az_basis != "verified",
+            note="Multi-AZ price derived from the Single-AZ price",
+        )
 
     def storage_price(
         self, item: str, *, region: str = "us-east-1", deployment: Deployment = Deployment.SINGLE_AZ
@@ -314,9 +278,9 @@ class Catalog:
             region: as AWS names it.
             deployment: what is paid of each GiB or IOPS of one instance, for all copies of it.
         """
-        rows = self._some(schema.STORAGE_PRICES, ("region", region), "item", "deployment")
+        rows = self._by(schema.STORAGE_PRICES, "item", "deployment", where=("region", region))
         row = rows.get((item, deployment)) or rows.get((item, "any"))
-        return values.storage_price(row, self._origin(row)) if row else None
+        return _price(row, row.unit, region, row.note) if row else None
 
     def api_price(self, action: str) -> Price | None:
         """
@@ -325,19 +289,18 @@ class Catalog:
         Args:
             action: as IAM names it, `cloudwatch:GetMetricData`.
         """
-        row = self._by(schema.API_PRICES, "action").get(action)
-        return values.storage_price({**row, "region": "any"}, self._origin(row)) if row else None
+        row = self._by(schema.API_PRICES, "item").get(action)
+        return _price(row, row.unit, row.region, row.note) if row else None
 
     def licenses(self, engine: str) -> tuple[str, ...]:
         """Return the licences with which an engine is priced: `none`, or `byol` and `included`; may be empty."""
-        found = {row["license"] for row in self.rows(schema.OFFERS) if row["engine"] == engine}
-        return tuple(sorted(found))
+        return tuple(sorted({offer.license for offer in self._all(schema.OFFERS, "engine").get(engine, [])}))
 
     def price_regions(self) -> tuple[str, ...]:
         """Return every region that has a price of an instance."""
         return schema.PRICE_REGIONS
 
-    def _text(self, table: CatalogTable) -> str:
+    def _text(self, table: CatalogTable[Row]) -> str:
         path = self._folder / table.file
         try:
             raw = path.read_bytes()
@@ -347,39 +310,28 @@ class Catalog:
                 f"catalog table {table.file} cannot be read: {error}", "Install the package again."
             ) from error
 
-    def _offered(self, region: str, offer: str) -> dict[Any, Row]:
-        """Return the prices of an offer in a region, by class and deployment."""
-        table = schema.INSTANCE_PRICES[region]
-        return self._some(table, ("offer", offer), "db_class", "deployment")
+    def _parsed(self, table: CatalogTable[Row], where: tuple[str, str] | None = None) -> tuple[Row, ...]:
+        text = self._text(table)
+        has_origins = table.file != schema.SOURCES.file
+        return schema.parse(table, text, self._by(schema.SOURCES, "id") if has_origins else {}, where=where)
 
-    def _some(self, table: CatalogTable, where: tuple[str, str], *columns: str) -> dict[Any, Row]:
-        """Return the rows with one value in a column, by several others; no other row is read."""
-        key = (table.file, *where, *columns)
+    def _by(self, table: CatalogTable[Row], *columns: str, where: tuple[str, str] | None = None) -> dict[Any, Row]:
+        """Return rows by one column, or by a tuple of several; with `where`, no other row is read."""
+        key = (table.file, *columns, *(where or ()))
         if key not in self._index:
-            rows = schema.parse(table, self._text(table), where=where)
-            self._index[key] = {tuple(row[c] for c in columns): row for row in rows}
+            rows, name = self._parsed(table, where) if where else self.rows(table), attrgetter(*columns)
+            self._index[key] = {name(row): row for row in rows}
         return self._index[key]
 
-    def _by(self, table: CatalogTable, *columns: str) -> dict[Any, Row]:
-        """Return rows by one column, or by a tuple of several."""
-        key = (table.file, *columns)
+    def _all(self, table: CatalogTable[Row], *columns: str) -> dict[Any, list[Row]]:
+        """Return all rows that have the same in one column, or in several, by that."""
+        key = ("all", table.file, *columns)
         if key not in self._index:
-            self._index[key] = {
-                row[columns[0]] if len(columns) == 1 else tuple(row[c] for c in columns): row
-                for row in self.rows(table)
-            }
+            found, name = dict[Any, list[Row]](), attrgetter(*columns)
+            for row in self.rows(table):
+                found.setdefault(name(row), []).append(row)
+            self._index[key] = found
         return self._index[key]
-
-    def _origin(self, row: Row) -> Origin:
-        source = self._by(schema.SOURCES, "id").get(row["source"], {})
-        # A legacy row of a live answer has only one date: the first day on which it was valid.
-        read_on = row.get("read_on") or source.get("read_on") or row.get("valid_from")
-        if not source or read_on is None:
-            raise CatalogError(
-                f"catalog source '{row['source']}' is not in {schema.SOURCES.file} with a date",
-                "Install the package again, or correct the table that was refreshed.",
-            )
-        return Origin(source=source["title"], read_on=read_on)
 
     def _unknown(self, asked: str, name: str) -> CatalogError:
         nearest = _nearest(name, self.classes())
@@ -395,6 +347,28 @@ class Catalog:
 def catalog() -> Catalog:
     """Return the catalog of this package."""
     return Catalog()
+
+
+def _price(row: InstancePrice | ItemPrice, unit: str, region: str, note: str = "") -> Price:
+    return Price(
+        usd=row.usd, unit=unit, region=region, as_of=row.as_of, is_weak=row.is_weak, origin=row.origin, note=note
+    )
+
+
+def _consolidated(legacy: Iterable[LegacyLimits], now: InstanceLimits) -> tuple[LegacyLimits, ...]:
+    """Return the legacy limits with equal neighbours joined, without those that equal today's limits."""
+    stretches: list[LegacyLimits] = []
+    for limits in legacy:
+        if stretches and _ebs(stretches[-1]) == _ebs(limits):
+            first = stretches[-1]
+            origin = replace(first.origin, valid_to=limits.origin.valid_to)
+            stretches[-1] = replace(first, origin=origin, note=first.note or limits.note)
+        else:
+            stretches.append(limits)
+    return tuple(limits for limits in stretches if _ebs(limits) != _ebs(now))
+
+
+_ebs = attrgetter("ebs_baseline_bytes_per_s", "ebs_burst_bytes_per_s", "ebs_baseline_ops_per_s", "ebs_burst_ops_per_s")
 
 
 def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
@@ -413,9 +387,4 @@ def _nearest(name: str, classes: tuple[str, ...]) -> list[str]:
 
 def version_of(text: str) -> tuple[int, ...]:
     """Return the leading numbers of a version: (10, 6, 7) for `10.6.7`."""
-    numbers: list[int] = []
-    for part in text.split("."):
-        if not part.isdigit():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
+    return tuple(map(int, takewhile(str.isdigit, text.split("."))))

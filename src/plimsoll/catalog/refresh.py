@@ -17,8 +17,10 @@ from msgspec import Meta, Struct
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name, size_order
-from plimsoll.catalog.schema import Row
 from plimsoll.errors import DataError
+
+# A row as it is written: its texts by column.
+Row = dict[str, str]
 
 _LIVE = "ec2-instance-types-live"
 _EBS = ("ebs_baseline_mb_per_s", "ebs_max_mb_per_s", "ebs_baseline_ops_per_s", "ebs_max_ops_per_s")
@@ -93,8 +95,9 @@ class LimitChange(Struct, frozen=True, kw_only=True):
 
     db_class: str
     column: str
-    was: Any
-    now: Any
+    was: str
+    now: str
+    """As the table writes them; empty for an unknown one."""
 
 
 class Refresh(Struct, frozen=True, kw_only=True):
@@ -126,11 +129,11 @@ def refreshed(text: str, catalog: Catalog, *, read_on: str, families: tuple[str,
     Raises:
         DataError: not such an answer.
     """
-    old = {row["ec2_type"]: row for row in catalog.rows(schema.INSTANCE_LIMITS)}
-    listed = {row["db_class"] for row in catalog.rows(schema.CLASSES)}
+    old = {row["ec2_type"]: row for row in catalog.texts(schema.INSTANCE_LIMITS)}
+    listed = {row.db_class for row in catalog.rows(schema.CLASSES)}
     answer = {kind.instance_type: kind for kind in _types(text)}
     rows, added, changed = dict(old), [], []
-    legacy = list(catalog.rows(schema.INSTANCE_LIMITS_LEGACY))
+    legacy = catalog.texts(schema.INSTANCE_LIMITS_LEGACY)
     ignored = 0
     for name, kind in answer.items():
         db_class = class_name(name)
@@ -191,7 +194,7 @@ def _documents(text: str) -> Iterator[Any]:
 def _row(kind: _InstanceType, db_class: str, *, is_offered: bool, read_on: str) -> Row:
     ebs = kind.ebs_info.ebs_optimized_info
     network = kind.network_info
-    return {
+    found = {
         "ec2_type": kind.instance_type,
         "db_class": db_class,
         "offered": is_offered,
@@ -199,8 +202,8 @@ def _row(kind: _InstanceType, db_class: str, *, is_offered: bool, read_on: str) 
         "memory_gib": round(kind.memory_info.size_mib / 1024, _GIB_DIGITS),
         "ebs_baseline_mb_per_s": ebs and _mb_per_s(ebs.baseline_bandwidth_in_mbps, ebs.baseline_throughput_in_m_bps),
         "ebs_max_mb_per_s": ebs and _mb_per_s(ebs.maximum_bandwidth_in_mbps, ebs.maximum_throughput_in_m_bps),
-        "ebs_baseline_ops_per_s": ebs and float(ebs.baseline_iops),
-        "ebs_max_ops_per_s": ebs and float(ebs.maximum_iops),
+        "ebs_baseline_ops_per_s": ebs and ebs.baseline_iops,
+        "ebs_max_ops_per_s": ebs and ebs.maximum_iops,
         "network_baseline_gbit_per_s": _gbit_per_s(
             network, [card.baseline_bandwidth_in_gbps for card in network.network_cards]
         ),
@@ -214,6 +217,16 @@ def _row(kind: _InstanceType, db_class: str, *, is_offered: bool, read_on: str) 
         "read_on": read_on,
         "source": _LIVE,
     }
+    return {column: _text(value) for column, value in found.items()}
+
+
+def _text(value: object) -> str:
+    """Return a value as the tables write it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _mb_per_s(mbit_per_s: int, mb_per_s: float) -> float:
@@ -249,10 +262,10 @@ def _with_legacy(legacy: list[Row], before: Row, read_on: str) -> list[Row]:
     """Return the legacy limits with today's numbers of one type closed at `read_on`."""
     numbers = {column: before[column] for column in _EBS}
     # An answer that is older than the table does not supersede it.
-    if numbers["ebs_max_mb_per_s"] is None or before["read_on"] >= read_on:
+    if not numbers["ebs_max_mb_per_s"] or before["read_on"] >= read_on:
         return legacy
     mine = [row for row in legacy if row["ec2_type"] == before["ec2_type"]]
-    if mine and mine[-1]["valid_to"] is None:
+    if mine and not mine[-1]["valid_to"]:
         return [row | {"valid_to": read_on} if row is mine[-1] else row for row in legacy]
     closed = {
         "ec2_type": before["ec2_type"],
@@ -260,8 +273,8 @@ def _with_legacy(legacy: list[Row], before: Row, read_on: str) -> list[Row]:
         "valid_to": read_on,
         **numbers,
         "status": "documented",
-        "restart_lifts": None,
-        "note": None,
+        "restart_lifts": "",
+        "note": "",
         "source": before["source"],
     }
     at = legacy.index(mine[-1]) + 1 if mine else len(legacy)

@@ -1,275 +1,122 @@
 """
-What every table of the catalog must look like, and the check of a text against it.
+The tables of the catalog, and the reading of their texts as values.
 
 Rule 1: a table is comma-separated text with a header; every row names its source.
-Rule 2: an empty field is unknown (None), never zero.
+Rule 2: an empty field is unknown: the default of its field, never zero.
 Rule 3: this file reads no files; the loader hands it text.
 """
 
 import csv
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from io import StringIO
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import fields
 
 from plimsoll.errors import CatalogError
+from plimsoll.model.ceiling import Origin
+from plimsoll.model.column import Amount, Day, Usd, YesNo, day
+from plimsoll.model.limit import (
+    AuroraCapacity,
+    AuroraClass,
+    ConnectionRule,
+    CpuCredits,
+    InstanceLimits,
+    LegacyLimits,
+    ListedClass,
+    PreconfiguredClass,
+    StorageRule,
+    VolumeRule,
+)
+from plimsoll.model.pooler import PoolerDefault, PoolerFix
+from plimsoll.model.session_load import WaitRule
 
-Row = dict[str, Any]
-
-# A year and a month are enough where the source has no day; ISO 8601 allows it.
-_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?")
+Row = TypeVar("Row", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogColumn:
-    """One column: its name, how a field is read, and whether it may be empty."""
-
-    name: str
-    read: Callable[[str], Any]
-    optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogTable:
+class CatalogTable(Struct, Generic[Row], frozen=True):
     """One data file."""
 
     file: str
+    row: type[Row]
+    """Each of its fields is a column."""
     key: tuple[str, ...]
     """Columns that together name a row once."""
-    columns: tuple[CatalogColumn, ...]
+    dates: tuple[str, ...] = ()
+    """Columns that are dates of the origin of each row; only `valid_to` may be empty."""
+    without: tuple[str, ...] = ()
+    """Fields of the row that are no columns."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of the header, in any order."""
+        names = (each.encode_name for each in fields(self.row) if each.name not in self.without)
+        return (*self.dates, *("source" if name == "origin" else name for name in names))
 
 
-def number(text: str) -> float:
-    """Return a number above zero; every number of the catalog is one."""
-    value = float(text)
-    if not 0 < value < 1e15:
-        raise ValueError("it is not above zero")
-    return value
+class Source(Struct, frozen=True, kw_only=True):
+    """A document or data set that rows name."""
+
+    id: str
+    title: str
+    read_on: Day | None = None
+    kind: Literal["documentation", "api data", "price list", "weak"]
+    where: str
 
 
-def whole(text: str) -> int:
-    """Return a whole number above zero."""
-    value = int(text)
-    if value <= 0:
-        raise ValueError("it is not above zero")
-    return value
+class Offer(Struct, frozen=True, kw_only=True):
+    """What a price of an instance buys besides it: an engine with a licence."""
+
+    offer: str
+    engine: str
+    license: Literal["none", "included", "byol"]
+    storage: str = ""
+    """`aurora-iopt1`, or empty."""
+    multi_az_ratio: Amount | None = None
+    """A Multi-AZ price over the Single-AZ price; None where no rule is known."""
+    multi_az_basis: Literal["verified", "unverified"] | None = None
+    origin: Origin
 
 
-def date(text: str) -> str:
-    """Return an ISO date, or a year and a month."""
-    if not _DATE.fullmatch(text):
-        raise ValueError("it is not an ISO date")
-    return text
+class InstancePrice(Struct, frozen=True, kw_only=True):
+    """The price of an hour of a class."""
+
+    region: str
+    db_class: str
+    offer: str
+    deployment: Literal["single-az", "multi-az", "multi-az-cluster"]
+    """One instance, one with a standby, and a cluster of one writer and two readable standbys."""
+    usd: Usd = field(name="usd_per_hour")
+    as_of: Day
+    is_weak: YesNo = field(name="weak")
+    origin: Origin
 
 
-def yes_no(text: str) -> bool:
-    """Return `yes` or `no`."""
-    if text not in ("yes", "no"):
-        raise ValueError("it is neither yes nor no")
-    return text == "yes"
+class ItemPrice(Struct, frozen=True, kw_only=True):
+    """The price of anything else."""
+
+    item: str
+    unit: str
+    deployment: Literal["single-az", "multi-az", "multi-az-cluster", "any"]
+    region: str
+    usd: Usd
+    as_of: Day | None = None
+    is_weak: YesNo = field(name="weak")
+    note: str = ""
+    origin: Origin
 
 
-def usd(text: str) -> Decimal:
-    """Return an amount of US dollars above zero."""
-    try:
-        value = Decimal(text)
-    except InvalidOperation as error:
-        raise ValueError("it is not an amount") from error
-    if value <= 0:
-        raise ValueError("it is not above zero")
-    return value
+class ClusterFamily(Struct, frozen=True, kw_only=True):
+    """A family of classes that a Multi-AZ DB cluster may have."""
+
+    family: str
+    origin: Origin
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a reader for one of a few words."""
-
-    def read(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"it is none of {', '.join(choices)}")
-        return text
-
-    return read
-
-
-def _text(names: str, *, optional: bool = False) -> tuple[CatalogColumn, ...]:
-    return tuple(CatalogColumn(name, str, optional) for name in names.split())
-
-
-def _numbers(names: str) -> tuple[CatalogColumn, ...]:
-    return tuple(CatalogColumn(name, number, optional=True) for name in names.split())
-
-
-_EBS = _numbers("ebs_baseline_mb_per_s ebs_max_mb_per_s ebs_baseline_ops_per_s ebs_max_ops_per_s")
-_NOTE = CatalogColumn("note", str, optional=True)
-_SOURCE = CatalogColumn("source", str)
-_STORAGE_NUMBERS = _numbers(
-    "ops_per_s_min ops_per_s_max ops_per_s_burst mib_per_s_min mib_per_s_max"
-    " provisioned_ops_per_s_min provisioned_ops_per_s_max"
-    " provisioned_mib_per_s_min provisioned_mib_per_s_max"
-    " ops_per_gib_min ops_per_gib_max mib_per_s_per_ops_max"
-)
-
-SOURCES = CatalogTable(
-    "sources.csv",
-    ("id",),
-    (
-        *_text("id title"),
-        CatalogColumn("read_on", date, optional=True),
-        CatalogColumn("kind", one_of("documentation", "api data", "price list", "weak")),
-        *_text("where"),
-    ),
-)
-INSTANCE_LIMITS = CatalogTable(
-    "instance_limits.csv",
-    ("db_class",),
-    (
-        *_text("ec2_type db_class"),
-        CatalogColumn("offered", yes_no),
-        CatalogColumn("vcpus", whole),
-        CatalogColumn("memory_gib", number),
-        *_EBS,
-        *_numbers("network_baseline_gbit_per_s network_max_gbit_per_s"),
-        CatalogColumn("hypervisor", one_of("nitro", "xen", "bare-metal")),
-        *_text("cpu_arch"),
-        CatalogColumn("cpu_burstable", yes_no),
-        CatalogColumn("current_generation", yes_no),
-        CatalogColumn("bandwidth_weightings", yes_no),
-        CatalogColumn("documentation", one_of("agrees", "absent")),
-        CatalogColumn("read_on", date),
-        _SOURCE,
-    ),
-)
-INSTANCE_LIMITS_LEGACY = CatalogTable(
-    "instance_limits_legacy.csv",
-    ("ec2_type", "valid_from"),
-    (
-        *_text("ec2_type"),
-        CatalogColumn("valid_from", date),
-        CatalogColumn("valid_to", date, optional=True),
-        *_EBS,
-        CatalogColumn("status", one_of("documented", "partial", "misprint")),
-        CatalogColumn("restart_lifts", yes_no, optional=True),
-        _NOTE,
-        _SOURCE,
-    ),
-)
-CLASSES = CatalogTable(
-    "classes.csv",
-    ("db_class",),
-    (*_text("db_class"), CatalogColumn("documented", yes_no), *_text("regions us_east_1", optional=True), _SOURCE),
-)
-CLASSES_PRECONFIGURED = CatalogTable(
-    "classes_preconfigured.csv",
-    ("db_class",),
-    (
-        *_text("db_class ec2_type"),
-        CatalogColumn("memory_gib", number),
-        *_text("engines"),
-        CatalogColumn("maximum", one_of("agrees", "absent")),
-        _SOURCE,
-    ),
-)
-STORAGE_RULES = CatalogTable(
-    "storage_rules.csv",
-    ("kind", "engine", "size_gib_max"),
-    (
-        CatalogColumn("kind", one_of("gp2", "gp3", "io1", "io2", "standard")),
-        *_text("engine"),
-        CatalogColumn("size_gib_min", number, optional=True),
-        CatalogColumn("size_gib_max", number),
-        CatalogColumn("volume_count", whole, optional=True),
-        CatalogColumn("documented_since", date, optional=True),
-        *_STORAGE_NUMBERS,
-        _NOTE,
-        _SOURCE,
-    ),
-)
-VOLUME_RULES = CatalogTable(
-    "volume_rules.csv", ("kind", "rule"), (*_text("kind rule"), CatalogColumn("value", number), _SOURCE)
-)
-CONNECTION_RULES = CatalogTable(
-    "connection_rules.csv",
-    ("engine", "version_from"),
-    (
-        *_text("engine"),
-        *_text("version_from", optional=True),
-        CatalogColumn("memory_bytes_per_connection", number, optional=True),
-        CatalogColumn("connections_max", whole, optional=True),
-        CatalogColumn("connections", whole, optional=True),
-        _SOURCE,
-    ),
-)
-AURORA_CLASSES = CatalogTable(
-    "aurora_classes.csv",
-    ("engine", "db_class"),
-    (
-        CatalogColumn("engine", one_of("aurora-mysql", "aurora-postgresql")),
-        *_text("db_class"),
-        CatalogColumn("local_storage_gib", number, optional=True),
-        CatalogColumn("connections", whole, optional=True),
-        _SOURCE,
-    ),
-)
-AURORA_CAPACITY = CatalogTable(
-    "aurora_capacity.csv",
-    ("engine", "capacity_acu"),
-    (
-        CatalogColumn("engine", one_of("aurora-mysql", "aurora-postgresql")),
-        CatalogColumn("capacity_acu", number),
-        CatalogColumn("connections", whole),
-        _SOURCE,
-    ),
-)
-POOLER_FIXES = CatalogTable(
-    "pooler_fixes.csv",
-    ("pooler", "defect", "branch"),
-    (
-        CatalogColumn("pooler", one_of("pgpool", "pgbouncer")),
-        *_text("defect"),
-        *_text("since", optional=True),
-        *_text("branch fixed_in"),
-        CatalogColumn("fixed_on", date),
-        _SOURCE,
-    ),
-)
-POOLER_DEFAULTS = CatalogTable(
-    "pooler_defaults.csv",
-    ("pooler", "setting", "version_from"),
-    (
-        CatalogColumn("pooler", one_of("pgpool", "pgbouncer")),
-        *_text("setting"),
-        *_text("version_from", optional=True),
-        *_text("value"),
-        _SOURCE,
-    ),
-)
-CPU_CREDITS = CatalogTable(
-    "cpu_credits.csv",
-    ("ec2_type",),
-    (
-        *_text("ec2_type"),
-        CatalogColumn("credits_per_hour", number),
-        CatalogColumn("credits_max", number),
-        CatalogColumn("baseline_ratio_per_vcpu", number),
-        CatalogColumn("unlimited", yes_no, optional=True),
-        _SOURCE,
-    ),
-)
-OFFERS = CatalogTable(
-    "offers.csv",
-    ("offer",),
-    (
-        *_text("offer engine"),
-        CatalogColumn("license", one_of("none", "included", "byol")),
-        *_text("storage", optional=True),
-        CatalogColumn("multi_az_ratio", number, optional=True),
-        CatalogColumn("multi_az_basis", one_of("verified", "unverified"), optional=True),
-        _SOURCE,
-    ),
-)
-DEPLOYMENTS = ("single-az", "multi-az", "multi-az-cluster")
-"""One instance, one with a standby, and a cluster of one writer and two readable standbys."""
 PRICE_REGIONS = (
     *("af-south-1", "ap-east-1", "ap-east-2", "ap-northeast-1", "ap-northeast-2"),
     *("ap-northeast-3", "ap-south-1", "ap-south-2", "ap-southeast-1", "ap-southeast-2"),
@@ -280,155 +127,143 @@ PRICE_REGIONS = (
     *("us-gov-west-1", "us-west-1", "us-west-2"),
 )
 """Regions with a table of instance prices, in order of name."""
-# A file for each region: a plan needs one of them, and all together have 46,000 rows.
-INSTANCE_PRICES = {
-    region: CatalogTable(
-        f"instance_prices/{region}.csv.gz",
-        ("db_class", "offer", "deployment"),
-        (
-            *_text("region db_class offer"),
-            CatalogColumn("deployment", one_of(*DEPLOYMENTS)),
-            CatalogColumn("usd_per_hour", usd),
-            CatalogColumn("as_of", date),
-            CatalogColumn("weak", yes_no),
-            _SOURCE,
-        ),
-    )
-    for region in PRICE_REGIONS
-}
-CLUSTER_FAMILIES = CatalogTable("cluster_families.csv", ("family",), (*_text("family"), _SOURCE))
-STORAGE_PRICES = CatalogTable(
-    "storage_prices.csv.gz",
-    ("item", "deployment", "region"),
-    (
-        *_text("item unit"),
-        CatalogColumn("deployment", one_of(*DEPLOYMENTS, "any")),
-        *_text("region"),
-        CatalogColumn("usd", usd),
-        CatalogColumn("as_of", date, optional=True),
-        CatalogColumn("weak", yes_no),
-        _NOTE,
-        _SOURCE,
-    ),
-)
 
-API_PRICES = CatalogTable(
-    "api_prices.csv",
-    ("action",),
-    (
-        *_text("action unit"),
-        CatalogColumn("usd", usd),
-        CatalogColumn("as_of", date, optional=True),
-        CatalogColumn("weak", yes_no),
-        _NOTE,
-        _SOURCE,
-    ),
+SOURCES = CatalogTable("sources.csv", Source, ("id",))
+INSTANCE_LIMITS = CatalogTable(
+    "instance_limits.csv", InstanceLimits, ("db_class",), dates=("read_on",), without=("note", "ebs_origin")
 )
-WAIT_EVENTS = CatalogTable(
-    "wait_events.csv",
-    ("engine", "event"),
-    (
-        CatalogColumn("engine", one_of("postgres", "mysql", "oracle", "sqlserver")),
-        *_text("event"),
-        CatalogColumn("storage", one_of("yes", "no", "unclear")),
-        *_text("work"),
-        _SOURCE,
-    ),
+INSTANCE_LIMITS_LEGACY = CatalogTable(
+    "instance_limits_legacy.csv", LegacyLimits, ("ec2_type", "valid_from"), dates=("valid_from", "valid_to")
 )
-
-TABLES = (
-    SOURCES,
-    INSTANCE_LIMITS,
-    INSTANCE_LIMITS_LEGACY,
-    CLASSES,
-    CLASSES_PRECONFIGURED,
-    STORAGE_RULES,
-    VOLUME_RULES,
-    CONNECTION_RULES,
-    AURORA_CLASSES,
-    AURORA_CAPACITY,
-    POOLER_FIXES,
-    POOLER_DEFAULTS,
-    CPU_CREDITS,
-    OFFERS,
-    *INSTANCE_PRICES.values(),
-    STORAGE_PRICES,
-    CLUSTER_FAMILIES,
-    API_PRICES,
-    WAIT_EVENTS,
-)
+CLASSES = CatalogTable("classes.csv", ListedClass, ("db_class",))
+CLASSES_PRECONFIGURED = CatalogTable("classes_preconfigured.csv", PreconfiguredClass, ("db_class",))
+STORAGE_RULES = CatalogTable("storage_rules.csv", StorageRule, ("kind", "engine", "size_gib_max"))
+VOLUME_RULES = CatalogTable("volume_rules.csv", VolumeRule, ("kind", "rule"))
+CONNECTION_RULES = CatalogTable("connection_rules.csv", ConnectionRule, ("engine", "version_from"))
+AURORA_CLASSES = CatalogTable("aurora_classes.csv", AuroraClass, ("engine", "db_class"))
+AURORA_CAPACITY = CatalogTable("aurora_capacity.csv", AuroraCapacity, ("engine", "capacity_acu"))
+POOLER_FIXES = CatalogTable("pooler_fixes.csv", PoolerFix, ("pooler", "defect", "branch"))
+POOLER_DEFAULTS = CatalogTable("pooler_defaults.csv", PoolerDefault, ("pooler", "setting", "version_from"))
+CPU_CREDITS = CatalogTable("cpu_credits.csv", CpuCredits, ("ec2_type",))
+OFFERS = CatalogTable("offers.csv", Offer, ("offer",))
+CLUSTER_FAMILIES = CatalogTable("cluster_families.csv", ClusterFamily, ("family",))
+STORAGE_PRICES = CatalogTable("storage_prices.csv.gz", ItemPrice, ("item", "deployment", "region"))
+API_PRICES = CatalogTable("api_prices.csv", ItemPrice, ("item",))
+WAIT_EVENTS = CatalogTable("wait_events.csv", WaitRule, ("engine", "event"))
 
 
-def parse(table: CatalogTable, text: str, *, where: tuple[str, str] | None = None) -> list[Row]:
+def instance_prices(region: str) -> CatalogTable[InstancePrice]:
+    """Return the table of a region: a plan needs one of them, and all together have 46,000 rows."""
+    return CatalogTable(f"instance_prices/{region}.csv.gz", InstancePrice, ("db_class", "offer", "deployment"))
+
+
+def parse(
+    table: CatalogTable[Row], text: str, sources: Mapping[str, Source], *, where: tuple[str, str] | None = None
+) -> tuple[Row, ...]:
     """
-    Return the rows of a table, every field read by its column.
+    Return the rows of a table.
 
     Args:
         table: what the text must look like.
         text: comma-separated, with a header.
+        sources: those that a row may name.
         where: a column and its text; other rows are skipped unread.
 
     Raises:
-        CatalogError: a wrong header, a field that is not what its column asks for, or a row twice.
+        CatalogError: a wrong header, a field that is not what its column asks for, a source that is not
+            listed, or a row twice.
     """
     lines = csv.reader(text.splitlines())
     header = next(lines, [])
-    names = [column.name for column in table.columns]
-    if header != names:
-        raise _wrong(table, 1, f"the header is not {','.join(names)}")
-    numbered: Iterable[tuple[int, list[str]]] = enumerate(lines, start=2)
-    if where is not None:
-        at = names.index(where[0])
-        numbered = ((n, row) for n, row in numbered if row[at : at + 1] == [where[1]])
-    rows, seen = [], set[tuple[Any, ...]]()
-    for line, fields in numbered:
-        row = _row(table, line, fields)
-        key = tuple(row[name] for name in table.key)
+    if sorted(header) != sorted(table.columns):
+        raise _wrong(table, 1, f"the header is not {','.join(table.columns)}")
+    rows, seen = [], set[tuple[str, ...]]()
+    at = header.index(where[0]) if where else 0
+    for line, cells in enumerate(lines, start=2):
+        if where and cells[at : at + 1] != [where[1]]:
+            continue
+        if len(cells) != len(header):
+            raise _wrong(table, line, f"{len(cells)} fields instead of {len(header)}")
+        texts = dict(zip(header, cells, strict=True))
+        rows.append(_row(table, line, texts, sources))
+        key = tuple(texts[name] for name in table.key)
         if key in seen:
-            raise _wrong(table, line, f"the row for {' '.join(map(str, key))} is there twice")
+            raise _wrong(table, line, f"the row for {' '.join(key)} is there twice")
         seen.add(key)
-        rows.append(row)
-    return rows
+    return tuple(rows)
 
 
-def _row(table: CatalogTable, line: int, fields: list[str]) -> Row:
-    if len(fields) != len(table.columns):
-        raise _wrong(table, line, f"{len(fields)} fields instead of {len(table.columns)}")
-    row: Row = {}
-    for column, field in zip(table.columns, fields, strict=True):
-        if field:
-            try:
-                row[column.name] = column.read(field)
-            except ValueError as error:
-                raise _wrong(table, line, f"{column.name} is '{field}': {error}") from error
-        elif column.optional:
-            row[column.name] = None
-        else:
-            raise _wrong(table, line, f"{column.name} is empty")
-    return row
+def _row(table: CatalogTable[Row], line: int, texts: dict[str, str], sources: Mapping[str, Source]) -> Row:
+    readers = _readers(table.row)
+    found: dict[str, Any] = {}
+    for column, text in texts.items():
+        if not text:
+            continue
+        try:
+            found[column] = readers[column](text) if column in readers else text
+        except (ValueError, OverflowError) as error:
+            raise _wrong(table, line, f"{column} is '{text}': {error}") from error
+    for date in table.dates:
+        if date not in found and date != "valid_to":
+            raise _wrong(table, line, f"{date} is empty")
+    if "source" in found:
+        found["origin"] = _origin(found, sources)
+    try:
+        return msgspec.convert(found, table.row)
+    except msgspec.ValidationError as error:
+        raise _wrong(table, line, _cause(str(error), texts)) from error
 
 
-def render(table: CatalogTable, rows: Iterable[Row]) -> str:
-    """Return the text of a table, the inverse of `parse`."""
-    names = [column.name for column in table.columns]
-    lines = [",".join(names), *(",".join(_field(row[name]) for name in names) for row in rows)]
-    return "\n".join(lines) + "\n"
+def _origin(found: Mapping[str, str], sources: Mapping[str, Source]) -> Origin:
+    source = sources.get(found["source"])
+    # A legacy row of a live answer has only one date: the first day on which it was valid.
+    read_on = found.get("read_on") or (source.read_on if source else None) or found.get("valid_from")
+    if source is None or read_on is None:
+        raise CatalogError(
+            f"catalog source '{found['source']}' is not in {SOURCES.file} with a date",
+            "Install the package again, or correct the table that was refreshed.",
+        )
+    return Origin(
+        source=source.title, read_on=read_on, valid_from=found.get("valid_from"), valid_to=found.get("valid_to")
+    )
 
 
-def _field(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return str(int(value)) if value == int(value) else repr(value)
-    text = str(value)
-    if any(sign in text for sign in ',"\n'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+def _cause(message: str, texts: dict[str, str]) -> str:
+    """Return what is wrong in a row, from msgspec's message about it."""
+    missing = re.fullmatch(r"Object missing required field `(\w+)`", message)
+    if missing:
+        return f"{'source' if missing[1] == 'origin' else missing[1]} is empty"
+    why, _, place = message.partition(" - at `$.")
+    column = place.removesuffix("`")
+    return f"{column} is '{texts.get(column, '')}': {why[0].lower()}{why[1:]}"
 
 
-def _wrong(table: CatalogTable, line: int, cause: str) -> CatalogError:
+@cache
+def _readers(row: type[Struct]) -> dict[str, Callable[[str], Any]]:
+    """Return the columns whose text is converted before it is checked."""
+    readers: dict[str, Callable[[str], Any]] = dict.fromkeys(("read_on", "valid_from", "valid_to"), day)
+    for each in fields(row):
+        for part in (each.type, *get_args(each.type)):
+            if get_origin(part) is Annotated:
+                readers.update((each.encode_name, meta.extra["read"]) for meta in part.__metadata__ if meta.extra)
+    return readers
+
+
+def texts_of(text: str) -> list[dict[str, str]]:
+    """Return the rows of a table as they are written, by column."""
+    return list(csv.DictReader(text.splitlines()))
+
+
+def render(rows: Iterable[dict[str, str]]) -> str:
+    """Return the text of a table, the inverse of `texts_of`."""
+    rows, written = list(rows), StringIO()
+    table = csv.DictWriter(written, list(rows[0]), lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    return written.getvalue()
+
+
+def _wrong(table: CatalogTable[Any], line: int, cause: str) -> CatalogError:
     return CatalogError(
         f"catalog table {table.file} is wrong in line {line}: {cause}",
         "Install the package again, or correct the table that was refreshed.",

@@ -95,17 +95,18 @@ def _read(answer: str) -> str:
 
 def _write(folder: Path, result: "Refresh") -> None:
     from plimsoll.catalog import schema
+    from plimsoll.catalog.load import catalog
     from plimsoll.reports.files.file import write_aside
 
-    tables = ((schema.INSTANCE_LIMITS_LEGACY, result.legacy), (schema.INSTANCE_LIMITS, result.limits))
-    texts = [(table, schema.render(table, rows)) for table, rows in tables]
-    for table, text in texts:
-        # Parse both tables before writing either, so that no table is written that would not load. The
-        # legacy table goes first: if the second write fails, no number has been lost.
-        schema.parse(table, text)
-    for table, text in texts:
-        write_aside(folder / table.file, text.encode())
-        typer.echo(f"table written to {folder / table.file}", err=True)
+    sources = {source.id: source for source in catalog().rows(schema.SOURCES)}
+    legacy, limits = schema.render(result.legacy), schema.render(result.limits)
+    # Parse both tables before writing either, so that no table is written that would not load. The
+    # legacy table goes first: if the second write fails, no number has been lost.
+    schema.parse(schema.INSTANCE_LIMITS_LEGACY, legacy, sources)
+    schema.parse(schema.INSTANCE_LIMITS, limits, sources)
+    for file, text in ((schema.INSTANCE_LIMITS_LEGACY.file, legacy), (schema.INSTANCE_LIMITS.file, limits)):
+        write_aside(folder / file, text.encode())
+        typer.echo(f"table written to {folder / file}", err=True)
 
 
 def _difference_lines(result: "Refresh") -> list[str]:
@@ -113,7 +114,7 @@ def _difference_lines(result: "Refresh") -> list[str]:
     if result.ignored_count:
         lines.append(f"{result.ignored_count} of them are not known to serve RDS, left out")
     lines += [
-        f"changed: {change.db_class} {change.column}: {_text_of(change.was)} -> {_text_of(change.now)}"
+        f"changed: {change.db_class} {change.column}: {change.was or 'unknown'} -> {change.now or 'unknown'}"
         for change in result.changed
     ]
     lines += [f"added: {name}" for name in result.added]
@@ -124,12 +125,6 @@ def _difference_lines(result: "Refresh") -> list[str]:
     if not (result.added or result.changed):
         lines.append("the catalog agrees with the answer")
     return lines
-
-
-def _text_of(value: object) -> str:
-    if value is None:
-        return "unknown"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _class_lines(facts: "Catalog", db_class: str) -> list[str]:

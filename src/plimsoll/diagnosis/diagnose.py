@@ -35,7 +35,7 @@ from plimsoll.diagnosis.waiting.pulses import pulses_of
 from plimsoll.diagnosis.waiting.waiting import waiting_of
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
-from plimsoll.limits.aurora import other_meaning
+from plimsoll.limits.layout import other_meaning
 from plimsoll.model.ceiling import Ceiling, Dimension, Family
 from plimsoll.model.contained import collecting, gaps_of, guarded
 from plimsoll.model.diagnosis import (

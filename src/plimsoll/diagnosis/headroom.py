@@ -4,6 +4,7 @@ The use of every resource compared with its ceiling, for binding and for unused 
 A peak here is the highest mean over a step, and the report gives the step.
 """
 
+import dataclasses
 from dataclasses import dataclass
 from functools import partial
 
@@ -255,22 +256,17 @@ def use_of(family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tu
             return _not_measured(gap)
         rate = frame.ops_per_s if is_ops else frame.bytes_per_s
         return Use(time_s=frame.time_s, width_s=frame.width_s, value=rate, gap=gap)
-    if family == Family.NETWORK:
-        return _network(snapshot, frame)
-    (metric,) = facts.metrics
-    series = snapshot.series.get(metric)
-    gap = METRICS[metric].cloudwatch or metric.value
-    if series is None or not np.isfinite(series.value).any():
+    gap = " and ".join(METRICS[metric].cloudwatch or metric.value for metric in facts.metrics)
+    series = _busier([s for s in map(snapshot.series.get, facts.metrics) if s and np.isfinite(s.value).any()])
+    if series is None:
         return _not_measured(gap)
-    total = _sustained_ceiling(family, ceilings)
-    size = total.value if total else float("nan")
     used = series.value
-    if family == Family.MEMORY:
-        # Serverless memory is documented as "about" 2 GiB a unit, so more than all of it may be free.
-        used = np.maximum(size - used, 0.0)
-    elif family in (Family.STORAGE_SPACE, Family.LOCAL_STORAGE):
-        # More free space than the storage has is no use: the size is another one (contradictions.py).
-        used = np.where(used > size, np.nan, size - used)
+    if facts.is_free:
+        total = _sustained_ceiling(family, ceilings)
+        size = total.value if total else float("nan")
+        # Serverless memory is documented as "about" 2 GiB a unit. More free space than the storage has is no use of
+        # it: the size is another one (contradictions.py).
+        used = np.maximum(size - used, 0.0) if family is Family.MEMORY else np.where(used > size, np.nan, size - used)
     return Use(time_s=series.time_s, width_s=_widths(series, frame), value=used, gap=gap)
 
 
@@ -278,21 +274,15 @@ def _not_measured(gap: str) -> Use:
     return Use(time_s=np.zeros(0, dtype=np.int64), width_s=np.zeros(0), value=None, gap=gap)
 
 
-def _network(snapshot: Snapshot, frame: Frame | None) -> Use:
-    """Return the busier direction; network bandwidth is full duplex, so each way has all of it."""
-    gap = "NetworkReceiveThroughput and NetworkTransmitThroughput"
-    both = [
-        snapshot.series.get(Metric.NETWORK_RECEIVE_BYTES_PER_S),
-        snapshot.series.get(Metric.NETWORK_TRANSMIT_BYTES_PER_S),
-    ]
-    known = [s for s in both if s is not None and np.isfinite(s.value).any()]
-    if not known:
-        return _not_measured(gap)
-    busier = max(known, key=lambda s: float(np.nanmax(s.value)))
-    value = busier.value
-    if len(known) == 2 and np.array_equal(known[0].time_s, known[1].time_s):
-        value = np.fmax(known[0].value, known[1].value)
-    return Use(time_s=busier.time_s, width_s=_widths(busier, frame), value=value, gap=gap)
+def _busier(series: list[Series]) -> Series | None:
+    """Return the larger of several measures, sample by sample if they have the same times; None of none."""
+    if len(series) < 2:
+        return series[0] if series else None
+    # Network bandwidth is full duplex, so each way has all of it.
+    one, other = series
+    if np.array_equal(one.time_s, other.time_s):
+        return dataclasses.replace(one, value=np.fmax(one.value, other.value))
+    return max(series, key=lambda s: float(np.nanmax(s.value)))
 
 
 def _widths(series: Series, frame: Frame | None) -> FloatArray:
@@ -355,7 +345,7 @@ def _bound_note(family: Family, bound: list[CeilingTime]) -> str:
 def _why_unknown(family: Family, values: FloatArray | None, gap: str, ceiling: Ceiling | None) -> str:
     """Return why a resource could not be judged: the metric or the total size is missing."""
     # Free memory and space are measured without their size; then only the size is missing.
-    if family in (Family.MEMORY, Family.STORAGE_SPACE) and values is not None:
+    if FAMILIES[family].is_free and values is not None:
         return (
             f"{gap} was measured, but the total size is unknown" if ceiling is None else f"{gap} is more than the size"
         )

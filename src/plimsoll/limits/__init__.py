@@ -1,52 +1,34 @@
 """
-Ceilings of an instance from the catalog: one file for each family of limits.
+Ceilings of an instance from the catalog.
 
-Every family file has the same two functions. `applies(instance)` returns whether the family has a meaning for
-the instance. `ceilings(instance, catalog)` returns its numbers, and none where they are not known.
+Each family has a rule: a function of `machine.py`, or a file of its own where there is more to say.
 """
 
+from collections.abc import Mapping
+
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import (
-    capacity,
-    connections,
-    cpu,
-    cpu_credits,
-    instance_ebs_iops,
-    instance_ebs_throughput,
-    local_storage,
-    memory,
-    network,
-    storage_space,
-    volume_iops,
-    volume_throughput,
-)
+from plimsoll.limits import bucket, connections, machine, volumes
 from plimsoll.limits.bucket import legacy_limits_of
 from plimsoll.limits.chain import chain_of
 from plimsoll.limits.class_limits import limits_of
-from plimsoll.model.ceiling import Ceiling
+from plimsoll.limits.rule import Ceilings, Rule
+from plimsoll.model.ceiling import Family
 from plimsoll.model.contained import guarded_each
 from plimsoll.model.diagnosis import VERDICT
 from plimsoll.model.instance import Instance
 
-__all__ = ["FAMILIES", "ceilings_of", "chain_of", "legacy_limits_of", "limits_of"]
+__all__ = ["RULES", "ceilings_of", "chain_of", "legacy_limits_of", "limits_of"]
 
-FAMILIES = (
-    instance_ebs_throughput,
-    instance_ebs_iops,
-    volume_throughput,
-    volume_iops,
-    cpu,
-    cpu_credits,
-    memory,
-    connections,
-    network,
-    storage_space,
-    local_storage,
-    capacity,
-)
+RULES: Mapping[Family, Rule] = {
+    **bucket.RULES,
+    Family.VOLUME_THROUGHPUT: volumes.throughput,
+    Family.VOLUME_IOPS: volumes.iops,
+    Family.CONNECTIONS: connections.ceilings,
+    **machine.RULES,
+}
 
 
-def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def ceilings_of(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return every documented ceiling of an instance, family by family; legacy limits have Phase.LEGACY.
 
@@ -59,9 +41,9 @@ def ceilings_of(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     # Families that need no class would hide an unknown one: this call raises for it.
     limits_of(instance, catalog)
     found = guarded_each(
-        lambda family: f"the limits of {family.__name__.rpartition('.')[2].replace('_', ' ')}",
-        FAMILIES,
-        lambda family: family.ceilings(instance, catalog) if family.applies(instance) else (),
+        lambda family: f"the limits of {family.value.replace('_', ' ')}",
+        [family for family in Family if family in RULES],
+        lambda family: RULES[family](instance, catalog),
         hides=VERDICT,
     )
     return tuple(ceiling for ceilings in found for ceiling in ceilings)

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage, ceiling_curve
-from plimsoll.limits.aurora import other_meaning
-from plimsoll.limits.bucket import legacy_limits_of
+from plimsoll.limits.bucket import BUCKETS, Bucket, legacy_limits_of
 from plimsoll.limits.class_limits import catalogued
-from plimsoll.limits.layout import is_aurora
+from plimsoll.limits.layout import is_aurora, other_meaning
 from plimsoll.model.ceiling import Family
 from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.sheet import BalanceNote
-from plimsoll.units import KIB, MIB, format_bytes_per_s, format_ops_per_s, number
+from plimsoll.units import KIB, MIB, format_ops_per_s, number
 
 # A chain serves the most operations when they are small and the most bytes when they are large;
 # these are the ends of what databases send: a disk sector's 4 KiB, and Linux' 1 MiB.
@@ -28,22 +27,21 @@ def balances_of(instance: Instance, chain: tuple[Stage, ...], catalog: Catalog) 
         CatalogError: the class is not in the catalog.
     """
     return (
-        _instance_note(Metric.BYTE_BALANCE_RATIO, instance, chain, catalog),
-        _instance_note(Metric.IO_BALANCE_RATIO, instance, chain, catalog),
+        *(_instance_note(bucket, instance, chain, catalog) for bucket in BUCKETS),
         _volume_note(instance, chain),
         _cpu_note(instance, catalog),
     )
 
 
-def _instance_note(metric: Metric, instance: Instance, chain: tuple[Stage, ...], catalog: Catalog) -> BalanceNote:
-    is_bytes = metric is Metric.BYTE_BALANCE_RATIO
-    family = Family.INSTANCE_EBS_THROUGHPUT if is_bytes else Family.INSTANCE_EBS_IOPS
-    stage = _stage(chain, family)
+def _instance_note(bucket: Bucket, instance: Instance, chain: tuple[Stage, ...], catalog: Catalog) -> BalanceNote:
+    facts, text_of = bucket.family.facts, bucket.format_value
+    metric, is_bytes = facts.balance, facts.counts == "bytes"
+    assert metric is not None
+    stage = _stage(chain, bucket.family)
     if is_aurora(instance):
         return _note(metric, can_move=None, reason=other_meaning(instance)[metric])
     if stage is None:
         return _note(metric, can_move=None, reason="no EBS limits are documented for this class")
-    text_of = _mb_per_s if is_bytes else format_ops_per_s
     most = _most([s for s in chain if Family(s.name) not in INSTANCE_FAMILIES], is_bytes=is_bytes)
     # A bucket loses credits only while more is served than its baseline returns, so its balance
     # can move only if the volumes deliver more than that baseline.
@@ -57,23 +55,14 @@ def _instance_note(metric: Metric, instance: Instance, chain: tuple[Stage, ...],
             f"the volumes deliver at most {text_of(most)}, not more than the baseline of"
             f" {text_of(stage.baseline)}; only the root volume could add to that"
         )
-    legacy = _legacy_baseline(instance, catalog, most, is_bytes=is_bytes)
+    # The lowest legacy baseline that the instance may still have and that `most` exceeds.
+    editions = map(bucket.numbers, legacy_limits_of(instance, catalog))
+    legacy = min((b for b, burst in editions if b and burst and b < burst and (most is None or most > b)), default=None)
     if legacy is None:
         return _note(metric, can_move=False, reason=reason)
     # Which of the two baselines applies is not known before the balance is seen to move.
     reason += f"; under its legacy limits it falls above {text_of(legacy)}"
     return _note(metric, can_move=None, reason=reason)
-
-
-def _legacy_baseline(instance: Instance, catalog: Catalog, most: float | None, *, is_bytes: bool) -> float | None:
-    """Return the lowest legacy baseline that the instance may still have and that `most` exceeds."""
-    baselines = []
-    for legacy in legacy_limits_of(instance, catalog):
-        baseline = legacy.ebs_baseline_bytes_per_s if is_bytes else legacy.ebs_baseline_ops_per_s
-        burst = legacy.ebs_burst_bytes_per_s if is_bytes else legacy.ebs_burst_ops_per_s
-        if baseline is not None and baseline < burst and (most is None or most > baseline):
-            baselines.append(baseline)
-    return min(baselines, default=None)
 
 
 def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
@@ -134,11 +123,6 @@ def _most(chain: Sequence[Stage], *, is_bytes: bool) -> float | None:
         return None
     curve = ceiling_curve(chain, [_LARGE_BYTES if is_bytes else _SMALL_BYTES], burst=True)
     return float((curve.bytes_per_s if is_bytes else curve.ops_per_s)[0])
-
-
-def _mb_per_s(bytes_per_s: float) -> str:
-    # Instance limits have up to five significant figures: 86.875, 593.75.
-    return format_bytes_per_s(bytes_per_s, 5)
 
 
 def _note(metric: Metric, *, can_move: bool | None, reason: str) -> BalanceNote:

@@ -7,8 +7,9 @@ a bucket that drains at M − B and lasts 30 minutes, (M − B)·1800 s, and the
 capacity is the maximum for 1800 s, M·1800 s. They are used as lower and upper bound.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,10 +17,11 @@ from msgspec.structs import replace
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.class_limits import catalogued, is_near, limits_of, superseded
 from plimsoll.limits.layout import is_aurora, launch_date
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.limits.rule import Ceilings, Rule, ceiling_of
+from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import InstanceLimits, LegacyLimits
-from plimsoll.model.metric import Metric
+from plimsoll.units import format_bytes_per_s, format_ops_per_s
 
 _BOUNDS_NOTE = "the bucket's capacity is not published; its bounds follow from 30 minutes of burst"
 _LIFTED_NOTE = "EC2 documents that a stop and start applies the present limits"
@@ -28,30 +30,13 @@ _LAUNCH_UNKNOWN_NOTE = "the launch date is missing, so the instance may be too n
 
 
 class Bucket(Struct, frozen=True, kw_only=True):
-    """One of the two EBS buckets of an instance: its family, unit and metric."""
+    """One of the two EBS buckets of an instance."""
 
     family: Family
-    dimension: Dimension
-    unit: str
-    balance_metric: Metric
     numbers: Callable[[InstanceLimits | LegacyLimits], tuple[float | None, float | None]]
     """Returns baseline and burst from the documented limits of a class."""
     format_value: Callable[[float], str]
     """Formats a number of this bucket as the documentation prints it."""
-
-
-class BucketRates(Struct, frozen=True, kw_only=True):
-    """The numbers of one bucket in one edition of the documentation."""
-
-    baseline: float | None
-    burst: float | None
-    origin: Origin
-    note: str
-    baseline_note: str = ""
-    burst_note: str = ""
-    """A remark on the burst alone, as `baseline_note` is one on the baseline."""
-    is_lifted_by_restart: bool | None = None
-    """For legacy numbers, as in LegacyLimits."""
 
 
 def legacy_limits_of(instance: Instance, catalog: Catalog) -> tuple[LegacyLimits, ...]:
@@ -82,43 +67,52 @@ def capacity_bounds(baseline: float, burst: float, burst_s: float) -> tuple[floa
     return (burst - baseline) * burst_s, burst * burst_s
 
 
-def applies(instance: Instance) -> bool:
-    """Return whether the instance has a class and keeps its data on EBS."""
-    return instance.db_class is not None and not is_aurora(instance)
+BUCKETS = (
+    Bucket(
+        family=Family.INSTANCE_EBS_THROUGHPUT,
+        numbers=lambda limits: (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s),
+        # Instance limits have up to five significant figures: 86.875, 593.75.
+        format_value=lambda bytes_per_s: format_bytes_per_s(bytes_per_s, 5),
+    ),
+    Bucket(
+        family=Family.INSTANCE_EBS_IOPS,
+        numbers=lambda limits: (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s),
+        format_value=format_ops_per_s,
+    ),
+)
+"""EBS throughput and IOPS of an instance over all its volumes, reads and writes together."""
 
 
-def instance_ceilings(bucket: Bucket, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _ceilings_of(bucket: Bucket, instance: Instance, catalog: Catalog) -> Ceilings:
     """
-    Return one bucket's ceilings for an instance: today's baseline and burst, then legacy numbers.
+    Return today's baseline and burst, or the one fixed number; then legacy numbers.
 
     Raises:
         CatalogError: the class is not in the catalog.
     """
-    limits = limits_of(instance, catalog) if applies(instance) else None
+    limits = None if is_aurora(instance) else limits_of(instance, catalog)
     if limits is None:
         return ()
-    return bucket_ceilings(
-        bucket,
-        _present(bucket, limits, catalogued(instance, catalog)),
-        tuple(_rates(bucket, then) for then in legacy_limits_of(instance, catalog)),
-        burst_s=catalog.volume_rule("instance", "burst_s").value,
-        is_age_known=launch_date(instance) is not None,
-    )
+    burst_s = catalog.volume_rule("instance", "burst_s").value
+    present = _of_edition(bucket, limits, burst_s, *_catalog_notes(bucket, limits, catalogued(instance, catalog)))
+    # An observed level cannot distinguish a legacy limit from an equal one of today.
+    known = {ceiling.value for ceiling in present}
+    kept = [
+        _legacy(ceiling, then, is_age_known=launch_date(instance) is not None)
+        for then in legacy_limits_of(instance, catalog)
+        for ceiling in _of_edition(bucket, then, burst_s)
+        if ceiling.value not in known
+    ]
+    return present + _distinct(kept)
 
 
-def _present(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> BucketRates:
-    """Return today's numbers; where the provider reported them, notes give the catalog's numbers."""
-    rates = _rates(bucket, limits)
+def _catalog_notes(bucket: Bucket, limits: InstanceLimits, row: InstanceLimits | None) -> list[str]:
+    """Return remarks on baseline and burst with the catalog's numbers, if the provider reported others."""
     if limits.ebs_origin is None:
-        return rates
+        return []
     known = bucket.numbers(row) if row is not None else (None, None)
     read_on = row.origin.read_on if row is not None else ""
-    return replace(
-        rates,
-        origin=limits.ebs_origin,
-        baseline_note=_catalog_note(bucket, rates.baseline, known[0], read_on),
-        burst_note=_catalog_note(bucket, rates.burst, known[1], read_on),
-    )
+    return [_catalog_note(bucket, *pair, read_on) for pair in zip(bucket.numbers(limits), known, strict=True)]
 
 
 def _catalog_note(bucket: Bucket, reported: float | None, known: float | None, read_on: str) -> str:
@@ -130,81 +124,44 @@ def _catalog_note(bucket: Bucket, reported: float | None, known: float | None, r
     return f"the catalog (read {read_on}) has {text_of(known)}; EC2 reports {text_of(reported)}"
 
 
-def _rates(bucket: Bucket, limits: InstanceLimits | LegacyLimits) -> BucketRates:
+def _of_edition(
+    bucket: Bucket, limits: InstanceLimits | LegacyLimits, burst_s: float, baseline_note: str = "", burst_note: str = ""
+) -> Ceilings:
+    """Return the baseline and the burst in one edition of the documentation, or the one fixed number."""
     baseline, burst = bucket.numbers(limits)
-    lifted = limits.is_lifted_by_restart if isinstance(limits, LegacyLimits) else None
-    return BucketRates(
-        baseline=baseline, burst=burst, origin=limits.origin, note=limits.note, is_lifted_by_restart=lifted
-    )
-
-
-def bucket_ceilings(
-    bucket: Bucket, now: BucketRates, legacy: tuple[BucketRates, ...], *, burst_s: float, is_age_known: bool
-) -> tuple[Ceiling, ...]:
-    """
-    Return today's ceilings of a bucket, then the legacy ones with other numbers.
-
-    Args:
-        bucket: one of the two buckets.
-        now: today's numbers; None in it where nothing is documented.
-        legacy: the numbers the instance may still have, oldest first.
-        burst_s: seconds for which the maximum is promised, once a day.
-        is_age_known: whether the instance's launch is known, so that `legacy` was chosen by it.
-    """
-    present = _ceilings(bucket, now, burst_s)
-    # An observed level cannot distinguish a legacy limit from an equal one of today.
-    known = {ceiling.value for ceiling in present}
-    kept = [
-        _legacy(ceiling, rates, is_age_known=is_age_known)
-        for rates in legacy
-        for ceiling in _ceilings(bucket, rates, burst_s)
-        if ceiling.value not in known
-    ]
-    return present + _distinct(kept)
-
-
-def _ceilings(bucket: Bucket, rates: BucketRates, burst_s: float) -> tuple[Ceiling, ...]:
-    baseline, burst = rates.baseline, rates.burst
     if burst is None:
         return ()
-    fixed = Ceiling(
-        family=bucket.family,
-        phase=Phase.FIXED,
-        dimension=bucket.dimension,
-        value=burst,
-        unit=bucket.unit,
-        origin=rates.origin,
-        note=_joined(rates.note, rates.burst_note),
-    )
+    origin = (isinstance(limits, InstanceLimits) and limits.ebs_origin) or limits.origin
+    fixed = ceiling_of(bucket.family, burst, origin, _joined(limits.note, burst_note))
     if baseline is None or baseline == burst:
         return (fixed,)
     low, high = capacity_bounds(baseline, burst, burst_s)
     bursting = replace(
         fixed,
         phase=Phase.BURST,
-        balance_metric=bucket.balance_metric,
+        balance_metric=bucket.family.facts.balance,
         capacity_low=low,
         capacity_high=high,
-        note=_joined(rates.note, rates.burst_note, _BOUNDS_NOTE),
+        note=_joined(limits.note, burst_note, _BOUNDS_NOTE),
     )
-    note = _joined(rates.note, rates.baseline_note, _BOUNDS_NOTE)
+    note = _joined(limits.note, baseline_note, _BOUNDS_NOTE)
     return replace(bursting, phase=Phase.BASELINE, value=baseline, note=note), bursting
 
 
-def _legacy(ceiling: Ceiling, rates: BucketRates, *, is_age_known: bool) -> Ceiling:
+def _legacy(ceiling: Ceiling, limits: LegacyLimits, *, is_age_known: bool) -> Ceiling:
     return replace(
         ceiling,
         phase=Phase.LEGACY,
         former_phase=ceiling.phase,
         note=_joined(
-            _LIFTED_NOTE if rates.is_lifted_by_restart else _NOT_LIFTED_NOTE,
+            _LIFTED_NOTE if limits.is_lifted_by_restart else _NOT_LIFTED_NOTE,
             "" if is_age_known else _LAUNCH_UNKNOWN_NOTE,
-            rates.note,
+            limits.note,
         ),
     )
 
 
-def _distinct(legacy: list[Ceiling]) -> tuple[Ceiling, ...]:
+def _distinct(legacy: list[Ceiling]) -> Ceilings:
     """
     Return one ceiling for each legacy number, in the role it was documented in for the longest time.
 
@@ -228,17 +185,14 @@ def _over_both(older: Ceiling, newer: Ceiling) -> Ceiling:
     return replace(
         newer,
         origin=replace(newer.origin, valid_from=older.origin.valid_from),
-        capacity_low=_least(older.capacity_low, newer.capacity_low),
-        capacity_high=_most(older.capacity_high, newer.capacity_high),
+        capacity_low=_known(min, older.capacity_low, newer.capacity_low),
+        capacity_high=_known(max, older.capacity_high, newer.capacity_high),
     )
 
 
-def _least(a: float | None, b: float | None) -> float | None:
-    return b if a is None else a if b is None else min(a, b)
-
-
-def _most(a: float | None, b: float | None) -> float | None:
-    return b if a is None else a if b is None else max(a, b)
+def _known(pick: Callable[[list[float]], float], *bounds: float | None) -> float | None:
+    known = [bound for bound in bounds if bound is not None]
+    return pick(known) if known else None
 
 
 def _documented_days(ceiling: Ceiling) -> float:
@@ -250,3 +204,6 @@ def _documented_days(ceiling: Ceiling) -> float:
 
 def _joined(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
+
+
+RULES: Mapping[Family, Rule] = {bucket.family: partial(_ceilings_of, bucket) for bucket in BUCKETS}

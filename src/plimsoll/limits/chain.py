@@ -5,15 +5,13 @@ Requests pass the instance's throughput and IOPS buckets and then one of n equal
 throughput and IOPS. Reads and writes share all four.
 """
 
-from typing import Literal
-
 from plimsoll.catalog.load import Catalog
 from plimsoll.kernel import Stage
-from plimsoll.limits import volume_iops, volume_throughput
-from plimsoll.limits.bucket import capacity_bounds
+from plimsoll.limits import volumes
+from plimsoll.limits.bucket import BUCKETS, capacity_bounds
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.limits.layout import is_aurora, volume_count_of
-from plimsoll.model.ceiling import Ceiling, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import LegacyLimits
 from plimsoll.units import kib
@@ -49,20 +47,18 @@ def _instance_stages(instance: Instance, catalog: Catalog, use_legacy: LegacyLim
         return ()
     burst_s = catalog.volume_rule("instance", "burst_s").value
 
-    def stage(
-        family: Family, counts: Literal["bytes", "ops"], baseline: float | None, burst: float | None
-    ) -> tuple[Stage, ...]:
+    stages = []
+    for bucket in BUCKETS:
+        baseline, burst = bucket.numbers(limits)
         if burst is None:
-            return ()
+            continue
         # EC2 documents a single number for classes that sustain their maximum: there is no bucket,
         # and the capacity is zero.
         sustained = burst if baseline is None else baseline
         capacity, _ = capacity_bounds(sustained, burst, burst_s)
-        return (Stage(name=family.value, baseline=sustained, burst=burst, capacity=capacity, counts=counts),)
-
-    throughput = limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s
-    ops = limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s
-    return stage(Family.INSTANCE_EBS_THROUGHPUT, "bytes", *throughput) + stage(Family.INSTANCE_EBS_IOPS, "ops", *ops)
+        name, counts = bucket.family.value, bucket.family.facts.counts
+        stages.append(Stage(name=name, baseline=sustained, burst=burst, capacity=capacity, counts=counts))
+    return tuple(stages)
 
 
 def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
@@ -70,15 +66,12 @@ def _volume_stages(instance: Instance, catalog: Catalog) -> tuple[Stage, ...]:
     stripes = volume_count_of(instance, catalog) or 1
     # AWS documents no size at which magnetic storage counts one request as several.
     unit_bytes = None if instance.storage.kind == "standard" else _SSD_UNIT_BYTES
-    throughput = volume_throughput.ceilings(instance, catalog)
-    ops = volume_iops.ceilings(instance, catalog)
+    throughput, ops = volumes.throughput(instance, catalog), volumes.iops(instance, catalog)
     # Only counts of operations have a unit: a byte is one byte in a request of any size.
-    return _striped(throughput, "bytes", stripes, None) + _striped(ops, "ops", stripes, unit_bytes)
+    return _striped(throughput, stripes, None) + _striped(ops, stripes, unit_bytes)
 
 
-def _striped(
-    ceilings: tuple[Ceiling, ...], counts: Literal["bytes", "ops"], stripes: int, unit_bytes: float | None
-) -> tuple[Stage, ...]:
+def _striped(ceilings: tuple[Ceiling, ...], stripes: int, unit_bytes: float | None) -> tuple[Stage, ...]:
     """Return the stage of a volume family, whose ceilings are sums over all stripes."""
     if not ceilings:
         return ()
@@ -92,7 +85,7 @@ def _striped(
             burst=burst.value / stripes,
             # A fixed rate has no credits: a bucket of zero.
             capacity=(burst.capacity_low or 0.0) / stripes,
-            counts=counts,
+            counts=sustained.family.facts.counts,
             unit_bytes=unit_bytes,
             stripes=stripes,
         ),

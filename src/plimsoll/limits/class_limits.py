@@ -12,14 +12,12 @@ from plimsoll.catalog.names import class_name
 from plimsoll.limits.layout import above_zero, is_serverless
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import EbsLimits, Instance
-from plimsoll.model.limit import InstanceLimits, LegacyLimits
+from plimsoll.model.limit import InstanceLimits, LegacyLimits, unnumbered
 from plimsoll.units import GIB
 
 # The API cuts Mbit/s to whole numbers and the documentation rounds MB/s; both stay within a few
 # thousandths, while AWS has never changed a limit by less than a tenth.
 AGREES_RATIO = 0.005
-
-_SERVERLESS_NOTE = "about {} GiB of memory for each Aurora capacity unit"
 
 
 def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
@@ -37,9 +35,11 @@ def limits_of(instance: Instance, catalog: Catalog) -> InstanceLimits | None:
     """
     row = catalogued(instance, catalog)
     reported = _usable(instance.ebs_limits)
-    if row is None and (reported is None or instance.db_class is None):
+    limits = row
+    if limits is None and reported is not None and instance.db_class is not None:
+        limits = unnumbered(class_name(instance.db_class), _origin(reported), "the catalog does not know this class")
+    if limits is None:
         return None
-    limits = row if row is not None else _bare(instance, reported)
     if is_serverless(instance):
         limits = _serverless(limits, instance, catalog)
     if reported is not None and (row is None or _differs(row, reported)):
@@ -95,7 +95,7 @@ def superseded(instance: Instance, catalog: Catalog) -> LegacyLimits | None:
     if reported.read_on < row.origin.read_on:
         return None
     return LegacyLimits(
-        db_class=row.db_class,
+        ec2_type=row.ec2_type or "",
         ebs_baseline_bytes_per_s=row.ebs_baseline_bytes_per_s,
         ebs_burst_bytes_per_s=row.ebs_burst_bytes_per_s,
         ebs_baseline_ops_per_s=row.ebs_baseline_ops_per_s,
@@ -136,32 +136,6 @@ def _origin(reported: EbsLimits) -> Origin:
     return Origin(source=reported.source, read_on=reported.read_on)
 
 
-def _bare(instance: Instance, reported: EbsLimits | None) -> InstanceLimits:
-    """Return the limits of a class that the catalog does not know, without numbers."""
-    assert reported is not None
-    assert instance.db_class is not None
-    return InstanceLimits(
-        db_class=class_name(instance.db_class),
-        ec2_type=None,
-        vcpu_count=None,
-        memory_bytes=None,
-        ebs_baseline_bytes_per_s=None,
-        ebs_burst_bytes_per_s=None,
-        ebs_baseline_ops_per_s=None,
-        ebs_burst_ops_per_s=None,
-        network_baseline_bytes_per_s=None,
-        network_burst_bytes_per_s=None,
-        hypervisor=None,
-        cpu_arch=None,
-        is_cpu_burstable=None,
-        is_current_generation=None,
-        is_offered=True,
-        is_verified=False,
-        origin=_origin(reported),
-        note="the catalog does not know this class",
-    )
-
-
 def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) -> InstanceLimits:
     """
     Return the limits with the memory of the largest capacity; None as memory if that is unknown.
@@ -175,5 +149,5 @@ def _serverless(limits: InstanceLimits, instance: Instance, catalog: Catalog) ->
         limits,
         memory_bytes=None if capacity is None else round(capacity * rule.value * GIB),
         origin=rule.origin,
-        note=_SERVERLESS_NOTE.format(f"{rule.value:g}"),
+        note=f"about {rule.value:g} GiB of memory for each Aurora capacity unit",
     )

@@ -3,10 +3,10 @@
 from math import floor
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import memory
-from plimsoll.limits.aurora import engine_of
-from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, is_aurora, is_serverless
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.limits.layout import READ_FROM_INSTANCE, above_zero, aurora_engine, is_aurora, is_serverless
+from plimsoll.limits.machine import memory
+from plimsoll.limits.rule import Ceilings, ceiling_of
+from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.limit import ConnectionRule
 from plimsoll.units import number
@@ -14,12 +14,7 @@ from plimsoll.units import number
 _CLASS_NOTE = "default for this class; read the setting from the server"
 
 
-def applies(instance: Instance) -> bool:
-    """Return whether the setting was read from the server, or the engine is known."""
-    return instance.connection_max is not None or instance.engine is not None
-
-
-def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def ceilings(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return one count, the server's setting or else the documented default; none if neither is known.
 
@@ -28,7 +23,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     """
     # In SQL Server 0 means "as many as it supports": that is no ceiling, but its default is one.
     if instance.connection_max is not None and instance.connection_max > 0:
-        return (_ceiling(instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
+        return (ceiling_of(Family.CONNECTIONS, instance.connection_max, READ_FROM_INSTANCE, "max_connections as set"),)
     if is_aurora(instance):
         return _aurora(instance, catalog)
     family = engine_family(instance.engine)
@@ -36,7 +31,7 @@ def ceilings(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
     return () if rule is None else _by_formula(rule, instance, catalog)
 
 
-def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> Ceilings:
     default = _default(rule, instance, catalog)
     if default is None:
         return ()
@@ -45,29 +40,29 @@ def _by_formula(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> t
         # DBInstanceClassMemory is what is left of the memory after the system's own share, which is
         # not published: the formula applied to the whole memory is an upper bound.
         note = "upper bound of the default formula; read the setting from the server"
-    return (_ceiling(default, rule.origin, note),)
+    return (ceiling_of(Family.CONNECTIONS, default, rule.origin, note),)
 
 
-def _aurora(instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _aurora(instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return the default of an Aurora engine: a table by class for MySQL, a formula for PostgreSQL.
 
     Source:
         Aurora User Guide, "Maximum connections" of either engine and of Aurora Serverless v2.
     """
-    engine = engine_of(instance)
+    engine = aurora_engine(instance)
     if engine is None or instance.db_class is None:
         return ()
     if is_serverless(instance):
         return _serverless(engine, instance, catalog)
     facts = catalog.aurora_class(engine, instance.db_class)
     if facts is not None and facts.connections is not None:
-        return (_ceiling(facts.connections, facts.origin, _CLASS_NOTE),)
+        return (ceiling_of(Family.CONNECTIONS, facts.connections, facts.origin, _CLASS_NOTE),)
     rule = catalog.connection_rule(engine, instance.engine_version)
     return () if rule is None else _by_formula(rule, instance, catalog)
 
 
-def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def _serverless(engine: str, instance: Instance, catalog: Catalog) -> Ceilings:
     """Return the default at the largest capacity; between two documented capacities, that of the larger."""
     capacity = above_zero(instance.capacity_acu_max)
     rows = catalog.aurora_capacities(engine)
@@ -85,28 +80,16 @@ def _serverless(engine: str, instance: Instance, catalog: Catalog) -> tuple[Ceil
     cap = catalog.volume_rule("serverless", "small_minimum_connections_max").value
     if engine == "aurora-postgresql" and count > cap:
         note += f"; {cap:,.0f} where the smallest capacity is 0 or 0.5 units"
-    return (_ceiling(count, row.origin, f"{note}; read the setting from the server"),)
+    return (ceiling_of(Family.CONNECTIONS, count, row.origin, f"{note}; read the setting from the server"),)
 
 
 def _default(rule: ConnectionRule, instance: Instance, catalog: Catalog) -> int | None:
     if rule.memory_bytes_per_connection is None:
         return rule.connections_max
-    sizes = memory.ceilings(instance, catalog)
+    sizes = memory(instance, catalog)
     if not sizes:
         return None
     # Formulas of parameter groups cut decimals (RDS User Guide, user-paramvaluesref), and the default
     # is the LEAST of the quotient and a constant.
     count = floor(sizes[0].value / rule.memory_bytes_per_connection)
     return count if rule.connections_max is None else min(count, rule.connections_max)
-
-
-def _ceiling(count: int, origin: Origin, note: str) -> Ceiling:
-    return Ceiling(
-        family=Family.CONNECTIONS,
-        phase=Phase.FIXED,
-        dimension=Dimension.AMOUNT,
-        value=float(count),
-        unit="count",
-        origin=origin,
-        note=note,
-    )

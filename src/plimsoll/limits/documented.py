@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from plimsoll.catalog import schema
 from plimsoll.catalog.load import Catalog
-from plimsoll.limits import instance_ebs_iops, instance_ebs_throughput, volume_iops, volume_throughput
+from plimsoll.limits import bucket, volumes
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance, Storage
@@ -30,9 +30,9 @@ class Documented(Struct, frozen=True, kw_only=True):
     family: Family
     phase: Phase
     """Baseline, burst or fixed, also for legacy numbers."""
-    valid_to: str | None
+    valid_to: str | None = None
     """ISO date until which it was documented; None for what is documented now."""
-    classes: tuple[str, ...]
+    classes: tuple[str, ...] = ()
     """RDS classes by name; empty for storage."""
     storage_kind: str = ""
     """`gp2` or `gp3`; empty for classes."""
@@ -57,12 +57,12 @@ def _of_classes(catalog: Catalog) -> Iterator[Documented]:
     found: dict[tuple[Family, float, Phase, str | None], set[str]] = {}
     for row in catalog.rows(schema.INSTANCE_LIMITS):
         # A class that RDS does not offer cannot be the class behind an observed level.
-        if not row["offered"]:
+        if not row.is_offered:
             continue
-        instance = Instance(db_class=row["db_class"])
-        for rule in (instance_ebs_throughput, instance_ebs_iops):
-            for ceiling in rule.ceilings(instance, catalog):
-                found.setdefault(_role(ceiling), set()).add(row["db_class"])
+        instance = Instance(db_class=row.db_class)
+        for rule in bucket.RULES.values():
+            for ceiling in rule(instance, catalog):
+                found.setdefault(_role(ceiling), set()).add(row.db_class)
     for (family, value, phase, valid_to), classes in found.items():
         yield Documented(
             dimension=FAMILIES[family].dimension,
@@ -82,19 +82,15 @@ def _role(ceiling: Ceiling) -> tuple[Family, float, Phase, str | None]:
 def _of_storage(catalog: Catalog, engine: str) -> Iterator[Documented]:
     for kind in _KINDS:
         sizes = _sizes(catalog, engine, kind)
-        for family in (volume_throughput, volume_iops):
+        for rule in (volumes.throughput, volumes.iops):
             by_size = [
                 (size, ceiling)
                 for size in sizes
-                for ceiling in family.ceilings(_with_storage(engine, kind, size), catalog)
+                for ceiling in rule(Instance(engine=engine, storage=Storage(kind=kind, size_gib=size)), catalog)
                 # gp2's baseline is 3 IOPS per GiB: every number is that of some size.
                 if kind != "gp2" or ceiling.phase is not Phase.BASELINE
             ]
             yield from _ranges(kind, by_size)
-
-
-def _with_storage(engine: str, kind: str, size_gib: float) -> Instance:
-    return Instance(engine=engine, storage=Storage(kind=kind, size_gib=size_gib))
 
 
 def _sizes(catalog: Catalog, engine: str, kind: str) -> list[float]:
@@ -113,8 +109,10 @@ def _sizes(catalog: Catalog, engine: str, kind: str) -> list[float]:
 
 def _ranges(kind: str, by_size: Iterable[tuple[float, Ceiling]]) -> Iterator[Documented]:
     # The sizes rise, and equal keys keep their order: each group begins with its smallest size.
-    ordered = sorted(by_size, key=lambda pair: _key(pair[1]))
-    for _, group in groupby(ordered, key=lambda pair: _key(pair[1])):
+    def key(pair: tuple[float, Ceiling]) -> tuple[str, float, str]:
+        return pair[1].family.value, pair[1].value, pair[1].phase.value
+
+    for _, group in groupby(sorted(by_size, key=key), key=key):
         members = list(group)
         first, ceiling = members[0]
         # Above 1,000 GiB per volume this is 3 IOPS per GiB again: any number fits some size.
@@ -125,12 +123,6 @@ def _ranges(kind: str, by_size: Iterable[tuple[float, Ceiling]]) -> Iterator[Doc
             value=ceiling.value,
             family=ceiling.family,
             phase=ceiling.phase,
-            valid_to=None,
-            classes=(),
             storage_kind=kind,
             size_gib=(first, members[-1][0]),
         )
-
-
-def _key(ceiling: Ceiling) -> tuple[str, float, str]:
-    return ceiling.family.value, ceiling.value, ceiling.phase.value

@@ -1,11 +1,15 @@
 """
 The EBS volumes under an instance's storage: their type, number, size and provisioned rates.
 
-Aurora keeps its data in a cluster volume. AWS documents no volume or EBS limit for it, so there is none here.
+Aurora keeps its data in a cluster volume that is reached over the network. No throughput and no IOPS are documented
+for it, so there are none here, and what is documented of EBS for a class is about the class's local disk.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
+from types import MappingProxyType
+from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +18,19 @@ from plimsoll.catalog.load import Catalog
 from plimsoll.catalog.names import class_name
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.instance import Instance, engine_family
-from plimsoll.model.limit import StorageRule
+from plimsoll.model.limit import AuroraEngine, StorageRule
+from plimsoll.model.metric import Metric
+
+_LOCAL_DISK = "on Aurora the EBS limits of a class apply to its local disk, not to the data"
+# Aurora User Guide, aurora-auroramonitoring-metrics and concepts-dbinstanceclass-summary (2026-04).
+_OTHER_MEANING: Mapping[Metric, str] = MappingProxyType(
+    {
+        Metric.WRITE_OPS_PER_S: "Aurora counts log records here, not writes to a disk",
+        Metric.BYTE_BALANCE_RATIO: _LOCAL_DISK,
+        Metric.IO_BALANCE_RATIO: _LOCAL_DISK,
+        Metric.VOLUME_BALANCE_RATIO: "Aurora storage has no credits; only gp2 has",
+    }
+)
 
 READ_FROM_INSTANCE = Origin(source="read from the instance", read_on="")
 """For numbers that the instance itself gave; they are as old as the snapshot."""
@@ -48,6 +64,22 @@ def is_aurora(instance: Instance) -> bool:
 def is_serverless(instance: Instance) -> bool:
     """Return whether the instance is Aurora Serverless v2, which has a capacity instead of a class."""
     return instance.db_class is not None and class_name(instance.db_class) == "db.serverless"
+
+
+def aurora_engine(instance: Instance) -> str | None:
+    """Return `aurora-mysql` or `aurora-postgresql`; None for other engines, or if it is unknown."""
+    name = (instance.engine or "").strip().lower()
+    return name if name in get_args(AuroraEngine) else None
+
+
+def other_meaning(instance: Instance) -> Mapping[Metric, str]:
+    """
+    Return the metrics that must not be compared with a storage limit here, and why.
+
+    Returns:
+        Empty for every engine but Aurora; each reason is part of a sentence.
+    """
+    return _OTHER_MEANING if is_aurora(instance) else {}
 
 
 def launch_date(instance: Instance) -> str | None:

@@ -144,7 +144,7 @@ def _notes(instance: Instance, catalog: Catalog) -> tuple[str, ...]:
         notes += _class_notes(instance, limits, catalog)
     volumes = volumes_of(instance, catalog)
     if volumes is not None:
-        notes += [_sentence(text) for text in (volumes.note, _rule_note(instance, catalog)) if text]
+        notes += [_sentence(text) for text in (volumes.note, volumes.rule.note if volumes.rule else "") if text]
     if instance.multi_az:
         notes.append(
             "Multi-AZ: writes wait for the standby. AWS does not document whether that traffic"
@@ -165,14 +165,6 @@ def _class_notes(instance: Instance, limits: InstanceLimits, catalog: Catalog) -
     if not limits.is_offered:
         notes.append(f"{limits.db_class} is in no RDS list; the numbers shown are those of EC2.")
     return notes
-
-
-def _rule_note(instance: Instance, catalog: Catalog) -> str:
-    family, storage = engine_family(instance.engine), instance.storage
-    if family is None or storage.kind is None or storage.size_gib is None:
-        return ""
-    rule = catalog.storage_rule(family, storage.kind, storage.size_gib)
-    return rule.note if rule else ""
 
 
 def _sentence(text: str) -> str:

@@ -4,33 +4,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from plimsoll.model.family import Dimension, Family
 from plimsoll.model.metric import Metric
 
-
-class Family(StrEnum):
-    """The rule that bounds the instance; one file each in `limits/`."""
-
-    INSTANCE_EBS_THROUGHPUT = "instance_ebs_throughput"
-    INSTANCE_EBS_IOPS = "instance_ebs_iops"
-    VOLUME_THROUGHPUT = "volume_throughput"
-    VOLUME_IOPS = "volume_iops"
-    CPU = "cpu"
-    THROUGHPUT_CREDITS = "instance_throughput_credits"
-    """The credits of the instance's throughput bucket (EBSByteBalance%), where none are left."""
-    IOPS_CREDITS = "instance_iops_credits"
-    """Those of its IOPS bucket (EBSIOBalance%)."""
-    VOLUME_CREDITS = "volume_credits"
-    """Those of a gp2 volume (BurstBalance)."""
-    CPU_CREDITS = "cpu_credits"
-    MEMORY = "memory"
-    CONNECTIONS = "connections"
-    NETWORK = "network"
-    STORAGE_SPACE = "storage_space"
-    LOCAL_STORAGE = "local_storage"
-    """Aurora's disk for temporary files and logs; its data is in the cluster volume."""
-    CAPACITY = "capacity"
-    """Aurora Serverless: its largest capacity."""
-    UNKNOWN = "unknown"
+__all__ = ["Ceiling", "Dimension", "Family", "Origin", "Phase"]
 
 
 class Phase(StrEnum):
@@ -44,17 +21,6 @@ class Phase(StrEnum):
     """A limit without credits."""
     LEGACY = "legacy"
     """A number that AWS published for this class in the past, and that old instances keep."""
-
-
-class Dimension(StrEnum):
-    """What a ceiling bounds; reads and writes together."""
-
-    THROUGHPUT = "throughput"
-    """bytes/s"""
-    IOPS = "iops"
-    """ops/s"""
-    AMOUNT = "amount"
-    """bytes, connections, credits, or a ratio: not a rate of storage"""
 
 
 class Origin(Struct, frozen=True, kw_only=True):

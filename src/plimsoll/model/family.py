@@ -1,16 +1,16 @@
 """
 The facts about each ceiling family, one row each; no other file has any.
 
-A family is added by one row here and one file in `limits/`.
+A family is added by one row here and one function in `limits/machine.py`, or a file of its own there.
 Reason codes: AWS Compute Optimizer's finding reason codes where it has one (Compute Optimizer API
 reference, "RDSDBRecommendation"), extended in its manner.
 """
 
-from typing import Literal
+from enum import StrEnum
+from typing import Literal, Self
 
 from msgspec import Struct
 
-from plimsoll.model.ceiling import Dimension, Family
 from plimsoll.model.metric import Metric
 
 _BYTES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S)
@@ -18,18 +18,31 @@ _OPS = (Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 _NETWORK = (Metric.NETWORK_RECEIVE_BYTES_PER_S, Metric.NETWORK_TRANSMIT_BYTES_PER_S)
 
 
+class Dimension(StrEnum):
+    """What a ceiling bounds; reads and writes together."""
+
+    THROUGHPUT = "throughput"
+    """bytes/s"""
+    IOPS = "iops"
+    """ops/s"""
+    AMOUNT = "amount"
+    """bytes, connections, credits, or a ratio: not a rate of storage"""
+
+
 class FamilyFacts(Struct, frozen=True, kw_only=True):
     """Every fact about one family that does not depend on the instance."""
 
+    id: str
+    """As every JSON form writes it."""
     name: str
     """For people: `instance EBS throughput`."""
     code: str
     """Reason code of a finding that names it."""
-    dimension: Dimension
+    dimension: Dimension = Dimension.AMOUNT
     unit: str
     """Of its ceiling: `bytes/s`, `ops/s`, `bytes`, `count`, `ratio`, `credits`."""
     metrics: tuple[Metric, ...]
-    """The metrics of its use: the sum for storage rates, the larger one for the network."""
+    """The metrics of its use: the sum for storage rates, else the larger one."""
     owner: Literal["instance", "volume"] | None = None
     """Which part of the storage path a rate limit belongs to; None where it bounds no storage rate."""
     short_name: str = ""
@@ -40,6 +53,8 @@ class FamilyFacts(Struct, frozen=True, kw_only=True):
     """What those credits are called: `instance throughput credits`; empty without a bucket."""
     exhausted_code: str = ""
     """Reason code where that balance reached zero; empty without a bucket."""
+    is_free: bool = False
+    """Whether that metric counts what is free of the ceiling, not what is used."""
     is_resource: bool = True
     """Whether it is a row of the resources table."""
     is_on_aurora: bool = True
@@ -53,9 +68,22 @@ class FamilyFacts(Struct, frozen=True, kw_only=True):
         return "ops" if self.dimension is Dimension.IOPS else "bytes"
 
 
-# In the order in which reports show them: storage first, then the rest of the machine.
-FAMILIES: dict[Family, FamilyFacts] = {
-    Family.INSTANCE_EBS_THROUGHPUT: FamilyFacts(
+class Family(StrEnum):
+    """The rule that bounds the instance, in the order in which reports show them; `limits/` has its numbers."""
+
+    _value_: str
+    facts: FamilyFacts
+
+    def __new__(cls, facts: FamilyFacts | str) -> Self:
+        """Return a member for its row; for mypy a look-up by value, which is a text, is a call of this, too."""
+        assert isinstance(facts, FamilyFacts)
+        member = str.__new__(cls, facts.id)
+        member._value_ = facts.id
+        member.facts = facts
+        return member
+
+    INSTANCE_EBS_THROUGHPUT = FamilyFacts(
+        id="instance_ebs_throughput",
         name="instance EBS throughput",
         short_name="instance MB/s",
         code="EBSThroughputUnderprovisioned",
@@ -67,8 +95,9 @@ FAMILIES: dict[Family, FamilyFacts] = {
         credits_name="instance throughput credits",
         exhausted_code="EBSByteBalanceExhausted",
         is_on_aurora=False,
-    ),
-    Family.INSTANCE_EBS_IOPS: FamilyFacts(
+    )
+    INSTANCE_EBS_IOPS = FamilyFacts(
+        id="instance_ebs_iops",
         name="instance EBS IOPS",
         short_name="instance IOPS",
         code="EBSIOPSUnderprovisioned",
@@ -80,8 +109,9 @@ FAMILIES: dict[Family, FamilyFacts] = {
         credits_name="instance IOPS credits",
         exhausted_code="EBSIOBalanceExhausted",
         is_on_aurora=False,
-    ),
-    Family.VOLUME_THROUGHPUT: FamilyFacts(
+    )
+    VOLUME_THROUGHPUT = FamilyFacts(
+        id="volume_throughput",
         name="volume throughput",
         short_name="volume MB/s",
         code="EBSVolumeThroughputUnderprovisioned",
@@ -90,8 +120,9 @@ FAMILIES: dict[Family, FamilyFacts] = {
         unit="bytes/s",
         metrics=_BYTES,
         is_on_aurora=False,
-    ),
-    Family.VOLUME_IOPS: FamilyFacts(
+    )
+    VOLUME_IOPS = FamilyFacts(
+        id="volume_iops",
         name="volume IOPS",
         code="EBSVolumeIOPSUnderprovisioned",
         owner="volume",
@@ -102,96 +133,91 @@ FAMILIES: dict[Family, FamilyFacts] = {
         credits_name="gp2 volume credits",
         exhausted_code="BurstBalanceExhausted",
         is_on_aurora=False,
-    ),
-    Family.THROUGHPUT_CREDITS: FamilyFacts(
+    )
+    THROUGHPUT_CREDITS = FamilyFacts(
+        id="instance_throughput_credits",
         name="instance throughput credits",
         code="EBSByteBalanceExhausted",
-        dimension=Dimension.AMOUNT,
         unit="bytes/s",
         metrics=(Metric.BYTE_BALANCE_RATIO,),
         is_resource=False,
-    ),
-    Family.IOPS_CREDITS: FamilyFacts(
+    )
+    IOPS_CREDITS = FamilyFacts(
+        id="instance_iops_credits",
         name="instance IOPS credits",
         code="EBSIOBalanceExhausted",
-        dimension=Dimension.AMOUNT,
         unit="ops/s",
         metrics=(Metric.IO_BALANCE_RATIO,),
         is_resource=False,
-    ),
-    Family.VOLUME_CREDITS: FamilyFacts(
+    )
+    VOLUME_CREDITS = FamilyFacts(
+        id="volume_credits",
         name="gp2 volume credits",
         code="BurstBalanceExhausted",
-        dimension=Dimension.AMOUNT,
         unit="ops/s",
         metrics=(Metric.VOLUME_BALANCE_RATIO,),
         is_resource=False,
-    ),
-    Family.CPU: FamilyFacts(
-        name="CPU", code="CPUUnderprovisioned", dimension=Dimension.AMOUNT, unit="ratio", metrics=(Metric.CPU_RATIO,)
-    ),
-    Family.CPU_CREDITS: FamilyFacts(
+    )
+    CPU = FamilyFacts(id="cpu", name="CPU", code="CPUUnderprovisioned", unit="ratio", metrics=(Metric.CPU_RATIO,))
+    CPU_CREDITS = FamilyFacts(
+        id="cpu_credits",
         name="CPU credits",
         code="CPUCreditsExhausted",
-        dimension=Dimension.AMOUNT,
         unit="credits",
         metrics=(Metric.CPU_CREDITS,),
         is_resource=False,
-    ),
-    Family.MEMORY: FamilyFacts(
+    )
+    MEMORY = FamilyFacts(
+        id="memory",
         name="memory",
         code="MemoryUnderprovisioned",
-        dimension=Dimension.AMOUNT,
         unit="bytes",
         metrics=(Metric.FREEABLE_MEMORY_BYTES,),
-    ),
-    Family.CONNECTIONS: FamilyFacts(
+        is_free=True,
+    )
+    CONNECTIONS = FamilyFacts(
+        id="connections",
         name="connections",
         code="ConnectionsUnderprovisioned",
-        dimension=Dimension.AMOUNT,
         unit="count",
         metrics=(Metric.CONNECTION_COUNT,),
-    ),
-    Family.NETWORK: FamilyFacts(
-        name="network",
-        code="NetworkBandwidthUnderprovisioned",
-        dimension=Dimension.AMOUNT,
-        unit="bytes/s",
-        metrics=_NETWORK,
-    ),
-    Family.STORAGE_SPACE: FamilyFacts(
+    )
+    NETWORK = FamilyFacts(
+        id="network", name="network", code="NetworkBandwidthUnderprovisioned", unit="bytes/s", metrics=_NETWORK
+    )
+    STORAGE_SPACE = FamilyFacts(
+        id="storage_space",
         name="storage space",
         code="StorageSpaceUnderprovisioned",
-        dimension=Dimension.AMOUNT,
         unit="bytes",
         metrics=(Metric.FREE_STORAGE_BYTES,),
+        is_free=True,
         is_on_aurora=False,
-    ),
-    Family.LOCAL_STORAGE: FamilyFacts(
+    )
+    LOCAL_STORAGE = FamilyFacts(
+        id="local_storage",
         name="local storage",
         code="LocalStorageUnderprovisioned",
-        dimension=Dimension.AMOUNT,
         unit="bytes",
         metrics=(Metric.FREE_LOCAL_STORAGE_BYTES,),
+        is_free=True,
         is_only_where_measured=True,
-    ),
-    Family.CAPACITY: FamilyFacts(
+    )
+    CAPACITY = FamilyFacts(
+        id="capacity",
         name="Aurora capacity",
         code="ServerlessCapacityUnderprovisioned",
-        dimension=Dimension.AMOUNT,
         unit="ratio",
         metrics=(Metric.CAPACITY_RATIO,),
         is_only_where_measured=True,
-    ),
-    Family.UNKNOWN: FamilyFacts(
-        name="unknown limit",
-        code="UndocumentedLimitReached",
-        dimension=Dimension.AMOUNT,
-        unit="",
-        metrics=(),
-        is_resource=False,
-    ),
-}
+    )
+    UNKNOWN = FamilyFacts(
+        id="unknown", name="unknown limit", code="UndocumentedLimitReached", unit="", metrics=(), is_resource=False
+    )
+
+
+FAMILIES = {family: family.facts for family in Family}
+"""The facts of each family."""
 
 INSTANCE_FAMILIES = tuple(f for f, facts in FAMILIES.items() if facts.owner == "instance")
 """Limits of the path from the instance to its storage."""

@@ -1,24 +1,28 @@
 """Published facts about connection poolers: defects by release, and defaults of settings."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.column import Day
+
+Pooler = Literal["pgpool", "pgbouncer"]
 
 
 class PoolerFix(Struct, frozen=True, kw_only=True):
     """The release of one branch that ended a defect."""
 
-    pooler: str
-    """`pgpool` or `pgbouncer`"""
+    pooler: Pooler
     defect: str
     """`life_time_under_serialize_accept`"""
-    since: str | None
+    since: str | None = None
     """First version that had it; None for one that is as old as the setting."""
     branch: str
     """`4.1`"""
     fixed_in: str
     """`4.1.4`"""
-    fixed_on: str
+    fixed_on: Day
     """ISO date of that release."""
     origin: Origin
 
@@ -26,8 +30,10 @@ class PoolerFix(Struct, frozen=True, kw_only=True):
 class PoolerDefault(Struct, frozen=True, kw_only=True):
     """The default of a setting."""
 
-    pooler: str
+    pooler: Pooler
     setting: str
+    version_from: str = ""
+    """First version that has it; empty for every older one."""
     value: str
     """As written in the pooler's configuration, times in seconds."""
     origin: Origin

@@ -1,6 +1,7 @@
 """Active sessions of a stretch of time by wait event and statement, and what they say of I/O."""
 
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -78,8 +79,7 @@ class StorageWait(StrEnum):
 class WaitRule(Struct, frozen=True, kw_only=True):
     """The meaning of wait events of one engine family."""
 
-    engine: str
-    """`postgres`, `mysql`, `oracle` or `sqlserver`"""
+    engine: Literal["postgres", "mysql", "oracle", "sqlserver"]
     event: str
     """Name, or `type:name`; a `*` at the end stands for any rest."""
     storage: StorageWait

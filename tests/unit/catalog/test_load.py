@@ -3,6 +3,7 @@
 import shutil
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,57 +13,46 @@ from plimsoll.errors import CatalogError
 from plimsoll.model.instance import Deployment
 from plimsoll.units import GIB, mb_per_s, mib_per_s
 
-
-def test_numbers_of_a_class_are_in_si_units():
-    """db.r5.2xlarge holds 287.5 MB/s and 12,000 IOPS forever, 593.75 MB/s and 18,750 IOPS at most."""
-    limits = catalog().instance_limits("db.r5.2xlarge")
-
-    assert limits.ebs_baseline_bytes_per_s == mb_per_s(287.5)
-    assert limits.ebs_burst_bytes_per_s == mb_per_s(593.75)
-    assert (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s) == (12_000, 18_750)
-    assert (limits.vcpu_count, limits.memory_bytes) == (8, 64 * GIB)
-    assert limits.is_verified
+Pair = tuple[float | None, float | None]
 
 
-def test_a_class_without_a_burst_says_so():
-    """db.r5.4xlarge has one number, and no bucket."""
-    limits = catalog().instance_limits("r5.4xlarge")
+@pytest.mark.parametrize(
+    ("name", "mb_per_s_of", "ops_per_s_of"),
+    [
+        ("db.r5.2xlarge", (mb_per_s(287.5), mb_per_s(593.75)), (12_000, 18_750)),
+        ("r5.4xlarge", (mb_per_s(593.75), mb_per_s(593.75)), (18_750, 18_750)),  # no burst
+        ("db.r5.2xlarge.tpc1.mem2x", (mb_per_s(593.75), mb_per_s(593.75)), (18_750, 18_750)),  # of r5.4xlarge
+        ("db.m3.large", (None, None), (None, None)),
+        ("db.x2m.xlarge", (None, None), (None, None)),  # only listed
+    ],
+)
+def test_ebs_numbers_are_in_si_units_or_unknown(name: str, mb_per_s_of: Pair, ops_per_s_of: Pair):
+    """Baseline and maximum in bytes/s and ops/s; what is not documented is None, not zero."""
+    limits = catalog().instance_limits(name)
 
-    assert limits.ebs_baseline_bytes_per_s == limits.ebs_burst_bytes_per_s
-    assert limits.ebs_baseline_ops_per_s == limits.ebs_burst_ops_per_s
+    assert mb_per_s_of == (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s)
+    assert ops_per_s_of == (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s)
 
 
-def test_unknown_ebs_numbers_are_none():
-    """No EBS number is documented for db.m3.large: it is unknown, not zero."""
-    limits = catalog().instance_limits("db.m3.large")
+@pytest.mark.parametrize(
+    ("name", "machine", "note"),
+    [
+        ("db.r5.2xlarge", (8, 64 * GIB, "agrees"), ""),
+        ("db.x2m.xlarge", (None, None, "absent"), "documents no numbers"),
+        ("db.r5.2xlarge.tpc1.mem2x", (None, 128 * GIB, "absent"), "inferred"),
+    ],
+)
+def test_a_class_says_what_is_known_of_it(name: str, machine: tuple[Any, ...], note: str):
+    """The vCPUs of a preconfigured class are not inferred from the type behind it; a listed class has no numbers."""
+    limits = catalog().instance_limits(name)
 
-    assert limits.ebs_baseline_bytes_per_s is None
-    assert limits.ebs_burst_ops_per_s is None
-
-
-def test_a_class_that_is_only_listed_has_no_numbers():
-    """RDS lists db.x2m.xlarge, and no number of it was found: that is not an unknown class."""
-    limits = catalog().instance_limits("db.x2m.xlarge")
-
-    assert limits.vcpu_count is None
-    assert limits.ebs_burst_bytes_per_s is None
-    assert limits.note
+    assert machine == (limits.vcpu_count, limits.memory_bytes, limits.documentation)
+    assert note in limits.note
 
 
 def test_rds_names_lead_to_ec2_types():
     """db.x2g.large runs on x2gd.large."""
     assert catalog().instance_limits("db.x2g.large").ec2_type == "x2gd.large"
-
-
-def test_a_preconfigured_class_is_marked_as_inferred():
-    """The EC2 type behind db.r5.2xlarge.tpc1.mem2x is inferred: EBS numbers, but no vCPUs."""
-    limits = catalog().instance_limits("db.r5.2xlarge.tpc1.mem2x")
-
-    assert limits.ebs_burst_bytes_per_s == mb_per_s(593.75)
-    assert limits.vcpu_count is None
-    assert not limits.is_verified
-    assert "inferred" in limits.note
-    assert catalog().legacy_limits("db.r5.2xlarge.tpc1.mem2x") == ()
 
 
 @pytest.mark.parametrize(
@@ -93,10 +83,10 @@ def test_legacy_limits_carry_their_dates():
     assert legacy.is_lifted_by_restart
 
 
-def test_legacy_limits_leave_out_misprints_and_todays_numbers():
-    """x2gd was once printed eight times too high, m4.10xlarge once doubled; neither ever had that."""
-    assert catalog().legacy_limits("db.x2g.large") == ()
-    assert catalog().legacy_limits("db.m4.10xlarge") == ()
+@pytest.mark.parametrize("name", ["db.x2g.large", "db.m4.10xlarge", "db.r5.2xlarge.tpc1.mem2x"])
+def test_legacy_limits_leave_out_misprints_and_guesses(name: str):
+    """x2gd was once printed eight times too high, m4.10xlarge once doubled; the type behind the third is inferred."""
+    assert () == catalog().legacy_limits(name)
 
 
 def test_roundings_of_old_pages_are_no_legacy_limits():
@@ -150,26 +140,33 @@ def test_provisioned_throughput_is_kept_in_bytes():
 
 def test_the_default_of_connections_may_depend_on_the_version():
     """MariaDB has another formula from 10.5 on; without a version it is not known."""
-    newer = catalog().connection_rule("mariadb", "10.11.4")
-    older = catalog().connection_rule("mariadb", "10.4.30")
+    asked = [("mariadb", "10.11.4"), ("mariadb", "10.4.30"), ("mariadb", None), ("aurora", None)]
+    found = [catalog().connection_rule(*one) for one in asked]
 
-    assert newer is not None
-    assert newer.memory_bytes_per_connection == 25_165_760
-    assert older is not None
-    assert older.memory_bytes_per_connection == 12_582_880
-    assert catalog().connection_rule("mariadb", None) is None
-    assert catalog().connection_rule("aurora", None) is None
+    assert [25_165_760, 12_582_880, None, None] == [rule and rule.memory_bytes_per_connection for rule in found]
 
 
-def test_prices_have_a_date_and_a_strength():
-    """db.m6g.xlarge for PostgreSQL was 0.318 dollars an hour on 2026-07-28, 0.636 with a standby."""
-    single = catalog().instance_price("db.m6g.xlarge", "postgres")
-    double = catalog().instance_price("db.m6g.xlarge", "postgres", deployment=Deployment.MULTI_AZ)
+@pytest.mark.parametrize(
+    ("asked", "options", "expected"),
+    [
+        (("db.m6g.xlarge", "postgres"), {}, ("0.318", "2026-07-28")),
+        (("db.m6g.xlarge", "postgres"), {"deployment": Deployment.MULTI_AZ}, ("0.636", "2026-07-28")),
+        # It was the same in the list of 2022: the newest date of a price is kept.
+        (("db.r5.2xlarge", "postgres"), {"region": "eu-west-1"}, ("1.12", "2025-10-15")),
+        # Corrects the 27.879 of 2022.
+        (("db.m5.8xlarge", "mariadb"), {"region": "ap-northeast-3"}, ("3.971", "2025-10-15")),
+        # Oracle is in none of the lists after 2022, so its price keeps that date.
+        (("db.r5.2xlarge", "oracle-se2"), {"license_model": "included"}, ("1.928", "2022-07-17")),
+        # A writer and two readable standbys together.
+        (("db.m6gd.xlarge", "postgres"), {"deployment": Deployment.MULTI_AZ_CLUSTER}, ("1.044", "2025-10-15")),
+    ],
+)
+def test_prices_have_a_date_and_a_strength(asked: tuple[str, str], options: dict[str, Any], expected: tuple[str, str]):
+    """Dollars an hour, and the day on which a list of AWS's own had them."""
+    price = catalog().instance_price(*asked, **options)
 
-    assert single is not None
-    assert (single.usd, single.as_of, single.is_weak) == (Decimal("0.318"), "2026-07-28", False)
-    assert double is not None
-    assert double.usd == Decimal("0.636")
+    assert price is not None
+    assert (*expected, False) == (str(price.usd), price.as_of, price.is_weak)
 
 
 def test_a_derived_price_says_so():
@@ -185,52 +182,15 @@ def test_an_unknown_price_is_none():
     """SQL Server has no known Multi-AZ rule, db.m8a.large no known price, no region is called mars."""
     asked = [
         catalog().instance_price("db.m5.xlarge", "sqlserver-se", deployment=Deployment.MULTI_AZ),
+        # No cluster may have this class: the price is not made up from three of it.
+        catalog().instance_price("db.m6g.xlarge", "postgres", deployment=Deployment.MULTI_AZ_CLUSTER),
         catalog().instance_price("db.m8a.large", "postgres"),
         catalog().instance_price("db.r5.2xlarge", "postgres", region="mars"),
         catalog().instance_price("db.r5.2xlarge", "oracle-se2"),  # which licence?
         catalog().storage_price("gp2_storage", region="mars"),
     ]
 
-    assert asked == [None] * 5
-
-
-def test_every_region_has_the_newest_price_that_is_known():
-    """db.r5.2xlarge for PostgreSQL cost 1.12 dollars an hour in Ireland in 2022, and still did in 2025."""
-    price = catalog().instance_price("db.r5.2xlarge", "postgres", region="eu-west-1")
-
-    assert price is not None
-    assert (price.usd, price.as_of) == (Decimal("1.12"), "2025-10-15")
-
-
-def test_a_cluster_is_priced_as_a_whole():
-    """
-    A writer and two readable standbys of db.m6gd.xlarge are 1.044 dollars an hour; a class that no
-    cluster may have is not made up from three of it.
-    """
-    cluster, none = (
-        catalog().instance_price(name, "postgres", deployment=Deployment.MULTI_AZ_CLUSTER)
-        for name in ("db.m6gd.xlarge", "db.m6g.xlarge")
-    )
-
-    assert cluster is not None
-    assert (Decimal("1.044"), False) == (cluster.usd, cluster.is_weak)
-    assert none is None
-
-
-def test_a_correction_replaces_the_earlier_price():
-    """MariaDB on db.m5.8xlarge in ap-northeast-3 is 3.971 dollars an hour, not the 27.879 of 2022."""
-    price = catalog().instance_price("db.m5.8xlarge", "mariadb", region="ap-northeast-3")
-
-    assert price is not None
-    assert Decimal("3.971") == price.usd
-
-
-def test_an_engine_that_newer_lists_lack_keeps_its_price():
-    """Oracle is in none of the lists after 2022, so its price keeps that date."""
-    price = catalog().instance_price("db.r5.2xlarge", "oracle-se2", license_model="included")
-
-    assert price is not None
-    assert "2022-07-17" == price.as_of
+    assert asked == [None] * 6
 
 
 def test_storage_has_prices_for_a_standby():

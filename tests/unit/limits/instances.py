@@ -29,3 +29,8 @@ def of(subject: Instance, family: Family) -> tuple[Ceiling, ...]:
 
 def values(ceilings: tuple[Ceiling, ...]) -> dict[Phase, float]:
     return {ceiling.phase: ceiling.value for ceiling in ceilings}
+
+
+def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
+    """Return the number of each legacy limit, and which number it was."""
+    return {c.value: c.former_phase for c in of(subject, family) if c.phase is Phase.LEGACY}

@@ -3,8 +3,8 @@
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.limits import ceilings_of, chain_of, legacy_limits_of, local_storage
-from plimsoll.limits.aurora import other_meaning
+from plimsoll.limits import ceilings_of, chain_of, legacy_limits_of
+from plimsoll.limits.layout import other_meaning
 from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance, Storage
@@ -75,13 +75,6 @@ def test_local_storage_follows_engine_and_class(engine: str, db_class: str, gib:
 def test_local_storage_is_unknown_where_nothing_is_documented(subject: Instance):
     """NVMe classes, an engine or an unknown class, Serverless; and RDS has no such table."""
     assert of(subject, Family.LOCAL_STORAGE) == ()
-
-
-def test_local_storage_means_something_where_it_is_reported():
-    """Aurora reports FreeLocalStorage for its classes, and not for Serverless v2."""
-    assert local_storage.applies(aurora("db.r6gd.2xlarge"))
-    assert not local_storage.applies(serverless(16))
-    assert not local_storage.applies(instance())
 
 
 @pytest.mark.parametrize(

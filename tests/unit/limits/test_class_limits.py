@@ -10,7 +10,7 @@ from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.instance import EbsLimits, Instance
 from plimsoll.units import GIB, mb_per_s
-from unit.limits.instances import epoch, instance, of, values
+from unit.limits.instances import epoch, instance, legacy, of, values
 
 THROUGHPUT, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 SOURCE = "ec2:DescribeInstanceTypes of r5.2xlarge"
@@ -36,10 +36,6 @@ def ec2_answer(
 
 def present(subject: Instance, family: Family) -> tuple[Ceiling, ...]:
     return tuple(c for c in of(subject, family) if c.phase is not Phase.LEGACY)
-
-
-def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
-    return {c.value: c.former_phase for c in of(subject, family) if c.phase is Phase.LEGACY}
 
 
 @pytest.mark.parametrize("answer", [ec2_answer(), ec2_answer(287.4, 593.0, 11_990, 18_800)])

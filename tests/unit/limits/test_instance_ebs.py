@@ -6,33 +6,20 @@ from plimsoll.catalog.load import catalog
 from plimsoll.errors import CatalogError
 from plimsoll.limits import ceilings_of
 from plimsoll.model.ceiling import Family, Phase
-from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.units import mb_per_s
-from unit.limits.instances import epoch, instance, of, values
+from unit.limits.instances import epoch, instance, legacy, of, values
 
 THROUGHPUT, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 
 
-def legacy(subject: Instance, family: Family) -> dict[float, Phase | None]:
-    return {c.value: c.former_phase for c in of(subject, family) if c.phase is Phase.LEGACY}
-
-
 def test_a_bursting_class_has_baseline_and_burst():
-    """db.r5.2xlarge holds 287.5 MB/s and bursts to 593.75 MB/s."""
-    now = [c for c in of(instance(), THROUGHPUT) if c.phase is not Phase.LEGACY]
-
-    assert values(tuple(now)) == {Phase.BASELINE: mb_per_s(287.5), Phase.BURST: mb_per_s(593.75)}
-    assert {c.balance_metric for c in now} == {Metric.BYTE_BALANCE_RATIO}
-
-
-def test_a_bucket_is_bounded_by_its_two_readings():
-    """Thirty minutes at the maximum need (M − B)·1800 s of credits, or M·1800 s."""
+    """db.r5.2xlarge holds 287.5 MB/s and bursts to 593.75 MB/s; 30 minutes need (M − B)·1800 s of credits, or M·1800 s."""
     now = of(instance(launched_s=epoch("2024-01-01")), THROUGHPUT)
+    bounds = mb_per_s(593.75 - 287.5) * 1800, mb_per_s(593.75) * 1800
 
-    assert {(c.capacity_low, c.capacity_high) for c in now} == {
-        (mb_per_s(593.75 - 287.5) * 1800, mb_per_s(593.75) * 1800)
-    }
+    assert {Phase.BASELINE: mb_per_s(287.5), Phase.BURST: mb_per_s(593.75)} == values(now)
+    assert {(Metric.BYTE_BALANCE_RATIO, *bounds)} == {(c.balance_metric, c.capacity_low, c.capacity_high) for c in now}
 
 
 def test_a_class_whose_numbers_are_equal_has_no_bucket():
@@ -94,12 +81,6 @@ def test_a_legacy_limit_says_what_lifts_it():
     assert all("a stop and start applies" in c.note for c in documented)
     assert other
     assert all("does not document" in c.note for c in other)
-
-
-def test_unknown_numbers_give_no_ceiling():
-    """db.m3.large has no documented EBS limit: none is made up."""
-    assert of(instance("db.m3.large"), THROUGHPUT) == ()
-    assert of(instance("db.m3.large"), IOPS) == ()
 
 
 def test_an_unknown_class_is_an_error_and_no_class_is_not():

@@ -24,7 +24,7 @@ from plimsoll.diagnosis.recognition.evidence import (
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.search import RATES, plateaus_of
 from plimsoll.diagnosis.recognition.signs import Stretch
-from plimsoll.limits.aurora import other_meaning
+from plimsoll.limits.layout import other_meaning
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.contained import guarded_each
 from plimsoll.model.diagnosis import VERDICT, Evidence, Interval, RuledOut

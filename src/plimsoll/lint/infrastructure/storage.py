@@ -6,7 +6,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from plimsoll.errors import UsageError
-from plimsoll.limits import volume_iops, volume_throughput
+from plimsoll.limits import volumes
 from plimsoll.limits.purchase import check_purchase
 from plimsoll.lint.infrastructure.rule import RATED, Paid, RuleEntry, RuleInput, finding, gib_text, paid_for, sourced
 from plimsoll.model.cause import Remedy
@@ -112,8 +112,8 @@ def _gp2_beaten(subject: RuleInput) -> Iterator[DeclaredFinding]:
 
 def _rates(instance: Instance, subject: RuleInput) -> tuple[Ceiling, Ceiling] | None:
     """Return the sustained IOPS and the throughput of the volumes; None where one is not documented."""
-    ops = [c for c in volume_iops.ceilings(instance, subject.catalog) if c.phase in (Phase.BASELINE, Phase.FIXED)]
-    rate = volume_throughput.ceilings(instance, subject.catalog)
+    ops = [c for c in volumes.iops(instance, subject.catalog) if c.phase in (Phase.BASELINE, Phase.FIXED)]
+    rate = volumes.throughput(instance, subject.catalog)
     return (ops[0], rate[0]) if ops and rate else None
 
 

@@ -289,12 +289,12 @@ def orderable_classes(engine: str, region: str | None, catalog: Catalog) -> tupl
     name = engine.strip().lower()
     found = []
     for row in catalog.rows(schema.CLASSES):
-        here = (row["us_east_1"] or "").split()
+        here = row.us_east_1.split()
         if region != _LISTED_REGION:
-            here = [pair.partition(":")[0] for pair in (row["regions"] or "").split()] + here
+            here = [pair.partition(":")[0] for pair in row.regions.split()] + here
         # Container databases of Oracle are sold with the classes of their edition.
         if name in here or name.removesuffix("-cdb") in here:
-            found.append(row["db_class"])
+            found.append(row.db_class)
     return tuple(sorted(found, key=size_order))
 
 

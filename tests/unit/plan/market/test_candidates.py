@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from plan_cases import calm, claims, classes, needs, offered
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.limits import volume_iops
+from plimsoll.limits import volumes
 from plimsoll.limits.layout import volumes_of
 from plimsoll.limits.purchase import check_purchase
 from plimsoll.model.instance import EbsLimits, Instance, Storage
@@ -204,7 +204,7 @@ def test_volumes_that_were_counted_stay_while_the_layout_does():
     gp3 = next(s for s in found.storages if s.kind == "gp3" and s.provisioned_ops_per_s is None)
 
     assert gp3.volume_count == 1
-    assert volume_iops.ceilings(replace(before, storage=gp3), catalog())[0].value == 3000
+    assert volumes.iops(replace(before, storage=gp3), catalog())[0].value == 3000
 
 
 def test_what_is_known_of_a_class_goes_with_it():

@@ -1,8 +1,7 @@
 """
-The ceilings of several storages under one instance, taken together.
+The rule of a family: what it returns for an instance, and for several storages under one.
 
-CloudWatch reports their sum, so the sum is what it is compared with. It is reached only if the work is
-spread as the limits are: one storage may be full long before, and only its own metrics show it.
+A rule returns its numbers, and none where the family has no meaning for the instance or they are not known.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,17 +10,35 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import Catalog
 from plimsoll.limits.layout import each_storage
-from plimsoll.model.ceiling import Ceiling, Phase
+from plimsoll.model.ceiling import Ceiling, Family, Origin, Phase
 from plimsoll.model.instance import Instance
 
-Rule = Callable[[Instance, Catalog], tuple[Ceiling, ...]]
+Ceilings = tuple[Ceiling, ...]
+Rule = Callable[[Instance, Catalog], Ceilings]
 
 _NOTE = "the sum of {} volumes; one of them may reach its own limit earlier, which only metrics by VolumeName show"
 
 
-def together(rule: Rule, instance: Instance, catalog: Catalog) -> tuple[Ceiling, ...]:
+def ceiling_of(family: Family, value: float, origin: Origin, note: str = "", *, phase: Phase = Phase.FIXED) -> Ceiling:
+    """Return a number of a family, in its unit."""
+    facts = family.facts
+    return Ceiling(
+        family=family,
+        phase=phase,
+        dimension=facts.dimension,
+        value=float(value),
+        unit=facts.unit,
+        origin=origin,
+        note=note,
+    )
+
+
+def together(rule: Rule, instance: Instance, catalog: Catalog) -> Ceilings:
     """
     Return the sums of the ceilings of an instance's storages.
+
+    CloudWatch reports their sum, so the sum is what it is compared with. It is reached only if the work is
+    spread as the limits are: one storage may be full long before, and only its own metrics show it.
 
     Args:
         rule: returns the ceilings of one storage: a fixed number, or a baseline and a burst.
