@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.kept import Kept
 
 
 class PoolerFix(Struct, frozen=True, kw_only=True):
@@ -33,7 +34,7 @@ class PoolerDefault(Struct, frozen=True, kw_only=True):
     origin: Origin
 
 
-class PooledDatabase(Struct, frozen=True, kw_only=True):
+class PooledDatabase(Kept, frozen=True, kw_only=True):
     """A database that PgBouncer offers: a line of its section `[databases]`."""
 
     name: str
@@ -54,7 +55,7 @@ class PooledDatabase(Struct, frozen=True, kw_only=True):
     """`db1:5432`, `:5432` for a socket of the same machine; None where it is not known."""
 
 
-class PooledUser(Struct, frozen=True, kw_only=True):
+class PooledUser(Kept, frozen=True, kw_only=True):
     """A user with settings of its own in PgBouncer: a line of its section `[users]`."""
 
     name: str

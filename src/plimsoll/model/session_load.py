@@ -5,12 +5,13 @@ from enum import StrEnum
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.kept import Kept
 
 MOST_KEYS = 25
 """Statements, users or hosts in an answer of Performance Insights: its largest Limit (API Reference, 2026-11)."""
 
 
-class WaitLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WaitLoad(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Sessions that waited for one event."""
 
     type: str
@@ -21,7 +22,7 @@ class WaitLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Average active sessions over the stretch."""
 
 
-class KeyLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class KeyLoad(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Sessions of one statement, user or host."""
 
     id: str
@@ -34,7 +35,7 @@ class KeyLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of them in each wait event."""
 
 
-class SessionSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionSpan(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """The sessions of one stretch of time."""
 
     start_s: int
@@ -57,7 +58,7 @@ class StretchKind(StrEnum):
     """Requests waited in it, and no limit explains it."""
 
 
-class SessionLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionLoad(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Who was active while a limit was reached, and in a stretch in which none was."""
 
     why: StretchKind

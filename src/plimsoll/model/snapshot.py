@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
+from plimsoll.model.kept import EpochTime, Kept
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.session_load import SessionLoad
 
 
-class Gap(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Gap(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Something that could not be read, and what would supply it."""
 
     metric: str
@@ -47,15 +48,15 @@ class EventKind(StrEnum):
     OTHER = "other"
 
 
-class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Annotation(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened at a moment, to be shown on the timeline."""
 
-    time_s: int
+    time_s: EpochTime
     text: str
     kind: EventKind = EventKind.OTHER
 
 
-class CreditClock(Struct, frozen=True, kw_only=True):
+class CreditClock(Kept, frozen=True, kw_only=True):
     """The relation of a snapshot's times to real time, where a gate ran with a faster credit clock."""
 
     ratio: float

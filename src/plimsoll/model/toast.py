@@ -10,6 +10,8 @@ from math import ceil
 
 from msgspec import Struct
 
+from plimsoll.model.kept import Kept
+
 
 def chunks_of(stored_bytes: int, chunk_bytes: int) -> int:
     """Return the number of rows of the TOAST relation for a value of `stored_bytes` after compression."""
@@ -23,7 +25,7 @@ def dead_rows_of_update(stored_bytes: int, chunk_bytes: int) -> int:
     return 1 + chunks_of(stored_bytes, chunk_bytes)
 
 
-class ToastSample(Struct, frozen=True, kw_only=True):
+class ToastSample(Kept, frozen=True, kw_only=True):
     """The updates of one column that logical decoding saw during some seconds."""
 
     table: str
