@@ -14,7 +14,8 @@ import pytest
 
 from contract.json_documents import DOCUMENTS, kept
 from contract.tree import ROOT
-from plimsoll.reports.render.json_values import Ratio, json_text
+from plimsoll.model.written import Ratio
+from plimsoll.reports.render.json_values import json_text
 from plimsoll.reports.schema.forms import schema_text, schemas
 from plimsoll.reports.schema.page import page_with_fields
 

@@ -44,17 +44,17 @@ class Storage(Kept, frozen=True, kw_only=True):
     """The storage that was bought with the instance."""
 
     kind: Name | None = None
-    """`gp2`, `gp3`, `io1`, `io2`, `standard`, `aurora`, `aurora-iopt1`."""
+    """`gp2`, `gp3`, `io1`, `io2`, `standard`, `aurora` or `aurora-iopt1`."""
     size_gib: Size | None = None
-    """Allocated storage in GiB."""
+    """Allocated storage, in GiB."""
     provisioned_ops_per_s: Rate | None = None
-    """Provisioned IOPS; None where none were bought."""
+    """Provisioned IOPS; null where none were bought."""
     provisioned_bytes_per_s: ByteRate | None = None
-    """Provisioned throughput; the RDS API uses MiB/s, the model bytes/s."""
+    """Provisioned throughput, in bytes/s; null where none was bought."""
     volume_count: Amount | None = None
-    """Volumes observed under the instance; with None the documented striping rule applies."""
+    """Volumes seen under the instance; null leaves it to the documented striping rule."""
     additional: tuple["Storage", ...] = ()
-    """Oracle and SQL Server: additional storage volumes, each with its own limits."""
+    """Additional storage volumes of Oracle and SQL Server, each with its own limits."""
 
     @property
     def total_gib(self) -> float | None:
@@ -78,11 +78,15 @@ class EbsLimits(Kept, frozen=True, kw_only=True):
     """The EBS limits of a class as the provider's API reported them; they can be newer than the catalog."""
 
     baseline_bytes_per_s: ByteRate
+    """Baseline throughput, in bytes/s."""
     burst_bytes_per_s: ByteRate
+    """Throughput while credits last, in bytes/s; equal to the baseline without a burst."""
     baseline_ops_per_s: Rate
+    """Baseline IOPS."""
     burst_ops_per_s: Rate
+    """IOPS while credits last; equal to the baseline without a burst."""
     source: str
-    """`ec2:DescribeInstanceTypes of r5.2xlarge`"""
+    """The call that was made, such as `ec2:DescribeInstanceTypes of r5.2xlarge`."""
     read_on: str
     """ISO date of the answer."""
 
@@ -91,34 +95,37 @@ class Instance(Kept, frozen=True, kw_only=True):
     """A managed database instance, or a host that is treated as one."""
 
     identifier: Name = "unnamed"
-    """DBInstanceIdentifier, or the host's name."""
+    """Name of the instance, or of a host that is treated as one."""
     db_class: Name | None = None
-    """`db.r5.2xlarge`; None for a host that is not RDS."""
+    """Instance class, such as `db.r5.2xlarge`."""
     engine: Name | None = None
-    """Engine as RDS names it: `postgres`, `oracle-se2`, `aurora-postgresql`."""
+    """Engine as RDS names it."""
     engine_version: Name | None = None
+    """Version of the engine."""
     license_model: Name | None = None
-    """As AWS writes it: `license-included`, `bring-your-own-license`, `postgresql-license` …"""
+    """License as AWS writes it, such as `bring-your-own-license`; it sets prices apart."""
     region: Name | None = None
+    """AWS region."""
     multi_az: bool | None = None
+    """Whether it has a standby in another zone."""
     cluster: Name | UnsetType = UNSET
-    """DBClusterIdentifier of the Multi-AZ DB cluster it is a member of; unset outside of one, so that
-    snapshots written before there was such a field are the same bytes."""
+    """Identifier of the Multi-AZ DB cluster of which it is a member; null outside of one."""
     storage: Storage = Storage()
+    """Its storage."""
     launched_s: EpochTime | None = None
-    """Epoch seconds of InstanceCreateTime; decides whether legacy limits are possible."""
+    """When the instance was created."""
     connection_max: Amount | None = None
-    """max_connections as read from the server; with None the default formula applies."""
+    """`max_connections` as read from the server."""
     vcpu_count: Amount | None = None
-    """Read from a host or the provider; with None the number of the class applies."""
+    """Virtual CPUs as read from a host or the provider."""
     memory_bytes: Amount | None = None
-    """Read from a host or the provider; with None the number of the class applies."""
+    """Memory as read from a host or the provider, in bytes."""
     ebs_limits: EbsLimits | None = None
-    """As the provider's API reported them; with None the catalog applies."""
+    """EBS limits of the class as the provider's own API gave them; null leaves them to the catalog."""
     capacity_acu_max: Rate | None = None
-    """Aurora Serverless: its largest capacity, in Aurora capacity units."""
+    """Aurora Serverless: the most capacity it may take, in Aurora capacity units."""
     pending: tuple[str, ...] = ()
-    """Changes that were requested and are not in force yet: `class db.r5.4xlarge`."""
+    """Changes that were ordered but are not in force, such as `class db.r5.4xlarge`."""
     tags: tuple[tuple[str, str], ...] | UnsetType = UNSET
     """Keys and values, by key; unset where the source does not say. A lake keeps them, a snapshot file
     does not: people share snapshots, and tags name teams and products."""

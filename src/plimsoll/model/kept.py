@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from plimsoll.model.written import Moment
 from plimsoll.units import MIB
 
 MOST_BOUGHT = 1e9
@@ -15,7 +16,7 @@ Rate = Annotated[float, Meta(ge=0, le=MOST_BOUGHT)]
 """IOPS or ACU that were bought, or that a class has."""
 ByteRate = Annotated[float, Meta(ge=0, le=MOST_BOUGHT * MIB)]
 """Bytes per second that were bought, or that a class has."""
-EpochTime = Annotated[int, Meta(ge=0, le=4_102_444_800)]
+EpochTime = Annotated[Moment, Meta(ge=0, le=4_102_444_800)]
 """Epoch seconds up to 2100: a later one is milliseconds, or no time at all."""
 Amount = Annotated[int, Meta(ge=0, le=1_000_000_000_000_000)]
 """Connections, vCPUs or bytes of memory."""
