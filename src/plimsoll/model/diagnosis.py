@@ -254,6 +254,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     window_s: Window
     """The time that was judged."""
     step_s: int
+    """Length of its usual sample, in seconds; 0 where storage was not measured."""
     measured_s: float
     """Seconds of the window for which storage was measured."""
     is_simulated: bool

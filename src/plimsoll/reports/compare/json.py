@@ -22,7 +22,8 @@ from plimsoll.model.comparison import (
     change_ratio_of,
     difference_of,
 )
-from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Resource
+from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Gap
 from plimsoll.model.written import Inline, Moment
 from plimsoll.reports.compare.headline import compare_headline, step_sentence
@@ -58,28 +59,14 @@ class BindingObject(Struct, frozen=True, kw_only=True):
 class SideObject(Struct, frozen=True, kw_only=True):
     """One window with its result."""
 
-    identifier: str
-    """Name of the instance, or of the host that stands for one."""
-    db_class: str | None
-    """Instance class, such as `db.r5.2xlarge`."""
-    source: str
-    """Where the samples came from, for people."""
-    note: str
-    """One sentence about their origin; may be empty."""
-    is_simulated: bool
-    """True where the numbers come from a simulator."""
+    instance: Inline[Instance]
+    diagnosis: Inline[Diagnosis]
     start_s: Moment
     """First moment."""
     end_s: Moment
     """Last moment, not included."""
     duration_s: int
     """Length of the window."""
-    step_s: int
-    """Length of its usual sample; 0 without storage metrics."""
-    measured_s: float
-    """Time for which storage was measured."""
-    verdict: Verdict
-    """The verdict on the window."""
     at_ceiling_s: float | None
     """Time at any ceiling, two at once counted once; null where the verdict is unknown."""
     at_ceiling_ratio: float | None
@@ -149,11 +136,15 @@ class ComparisonDocument(Document, frozen=True, kw_only=True):
     """
 
     LEFT_OUT: ClassVar = {
-        Ceiling: ("dimension", "origin", "former_phase", "balance_metric", "capacity_low", "capacity_high", "note"),
         CeilingTime: ("interval_count", "lookalikes"),
         Comparison: ("lighter_ratio", "next_command", "next_where"),
         Gap: ("is_failed",),
-        Resource: ("family", "name", "unit", "p99", "mean", "minutes_above_80"),
+    }
+    ONLY: ClassVar = {
+        Ceiling: ("family", "phase", "unit", "value"),
+        Diagnosis: ("source", "note", "is_simulated", "step_s", "measured_s", "verdict"),
+        Instance: ("identifier", "db_class"),
+        Resource: ("verdict", "peak", "headroom", "note"),
     }
 
     schema: Literal["plimsoll.comparison/1"] = "plimsoll.comparison/1"
@@ -213,17 +204,11 @@ def _side(side: Side) -> SideObject:
     found = side.diagnosis
     start_s, end_s = found.window_s
     return SideObject(
-        identifier=found.instance.identifier,
-        db_class=found.instance.db_class,
-        source=found.source,
-        note=found.note,
-        is_simulated=found.is_simulated,
+        instance=found.instance,
+        diagnosis=found,
         start_s=start_s,
         end_s=end_s,
         duration_s=end_s - start_s,
-        step_s=found.step_s,
-        measured_s=found.measured_s,
-        verdict=found.verdict,
         at_ceiling_s=side.at_ceiling_s,
         at_ceiling_ratio=side.at_ceiling_share,
         binding=None

@@ -56,22 +56,10 @@ class InfrastructureDocument(Document, frozen=True, kw_only=True):
         DeclaredDatabase: ("has_before",),
         DeclaredFinding: ("excess",),
         InfrastructureFindings: ("rules",),
-        Instance: (
-            "engine_version",
-            "license_model",
-            "cluster",
-            "launched_s",
-            "connection_max",
-            "vcpu_count",
-            "memory_bytes",
-            "ebs_limits",
-            "capacity_acu_max",
-            "pending",
-            "tags",
-        ),
         Remedy: ("settings",),
         Storage: ("additional",),
     }
+    ONLY: ClassVar = {Instance: ("identifier", "db_class", "engine", "region", "multi_az", "storage")}
 
     schema: Literal["plimsoll.infrastructure/1"] = "plimsoll.infrastructure/1"
     """Name and version of this form."""

@@ -72,27 +72,8 @@ class InspectionDocument(Document, frozen=True, kw_only=True):
     known. SI units throughout: seconds, bytes, ratios 0–1.
     """
 
-    LEFT_OUT: ClassVar = {
-        Cause: ("uncounted_bytes_per_s",),
-        Evidence: ("weight",),
-        Inspection: (
-            "start_s",
-            "end_s",
-            "load_read_bytes_per_s",
-            "load_written_bytes_per_s",
-            "load_is_estimated",
-            "unexplained_bytes_per_s",
-            "unexplained_share",
-            "ceiling_bytes_per_s",
-            "ceiling_name",
-            "query_count",
-            "received_bytes",
-            "asked_s",
-            "reading_count",
-            "glance_count",
-        ),
-        Remedy: ("settings",),
-    }
+    LEFT_OUT: ClassVar = {Cause: ("uncounted_bytes_per_s",), Evidence: ("weight",), Remedy: ("settings",)}
+    ONLY: ClassVar = {Inspection: ("place", "version", "role", "is_standby", "causes", "missing", "notes")}
 
     schema: Literal["plimsoll.inspection/1"] = "plimsoll.inspection/1"
     """Name and version of this form."""

@@ -23,20 +23,8 @@ class LintDocument(Document, frozen=True, kw_only=True):
     known or not set.
     """
 
-    LEFT_OUT: ClassVar = {
-        Cause: (
-            "kind",
-            "subject",
-            "read_bytes_per_s",
-            "written_bytes_per_s",
-            "uncounted_bytes_per_s",
-            "is_estimated",
-            "share_of_load",
-            "share_of_ceiling",
-        ),
-        Evidence: ("weight",),
-        Remedy: ("settings",),
-    }
+    LEFT_OUT: ClassVar = {Evidence: ("weight",), Remedy: ("settings",)}
+    ONLY: ClassVar = {Cause: ("code", "severity", "title", "text", "evidence", "remedies", "refuted_by")}
 
     schema: Literal["plimsoll.lint/1"] = "plimsoll.lint/1"
     """Name and version of this form."""

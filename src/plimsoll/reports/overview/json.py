@@ -110,23 +110,8 @@ class OverviewDocument(Document, frozen=True, kw_only=True):
     not known or does not apply. SI units throughout: seconds, bytes, operations, ratios 0–1.
     """
 
-    LEFT_OUT: ClassVar = {
-        BoundTime: ("dimension",),
-        Instance: (
-            "license_model",
-            "multi_az",
-            "cluster",
-            "launched_s",
-            "connection_max",
-            "vcpu_count",
-            "memory_bytes",
-            "ebs_limits",
-            "capacity_acu_max",
-            "tags",
-        ),
-        Overview: ("usd",),
-        OverviewRow: ("failed",),
-    }
+    LEFT_OUT: ClassVar = {BoundTime: ("dimension",), Overview: ("usd",), OverviewRow: ("failed",)}
+    ONLY: ClassVar = {Instance: ("identifier", "db_class", "engine", "engine_version", "region", "pending")}
 
     schema: Literal["plimsoll.overview/1"] = "plimsoll.overview/1"
     """Name and version of this form."""

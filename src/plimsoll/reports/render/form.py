@@ -1,8 +1,8 @@
 """
 The form of a JSON report: which fields of the model are written, under which names, as which types.
 
-Rule 1: a document is its model. `model.written` marks what is written in another way, and `LEFT_OUT` of the
-        document lists what it does not have; every other field is there, null where it is not known.
+Rule 1: a document is its model. `model.written` marks what is written in another way, and `LEFT_OUT` and
+        `ONLY` of the document list what it has not, or has; every other field is there, null where it is not known.
 Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, bytes, operations, ratios 0–1; money
         is in US dollars.
 Rule 3: a document inside another one has its own form.
@@ -31,6 +31,8 @@ class Document(Struct, frozen=True, kw_only=True):
 
     LEFT_OUT: ClassVar[Mapping[type[Struct], tuple[str, ...]]] = {}
     """Fields of the model that this form does not have."""
+    ONLY: ClassVar[Mapping[type[Struct], tuple[str, ...]]] = {}
+    """The fields that it has of a value of which it has few."""
     IS_RAW: ClassVar[bool] = False
     """Whether moments are epoch seconds and origins objects of their own, with the model's own names."""
 
@@ -64,10 +66,11 @@ class FormField(Struct, frozen=True, kw_only=True):
 def fields_of(cls: type[Struct], document: type[Struct]) -> tuple[FormField, ...]:
     """Return the fields of an object in a document, in order; a field of its own hides an inline one of that name."""
     left_out = getattr(document, "LEFT_OUT", {}).get(cls, ())
+    only = getattr(document, "ONLY", {}).get(cls)
     is_raw = getattr(document, "IS_RAW", False) and cls is not document
     found: dict[str, FormField] = {}
     for attribute, hint in _hints(cls).items():
-        if attribute in left_out:
+        if attribute in left_out or (only and attribute not in only):
             continue
         marks = [] if is_raw else list(_marks(hint))
         if Mark.INLINE in marks:
