@@ -123,7 +123,6 @@ SECTIONS = [
     ("text", text, "timeline_blocks"),
     ("markdown", markdown, "timeline_blocks"),
     ("html", html, "_chart"),
-    ("json", json, "_resource"),
     ("json", json, "headline"),
     *((form, outline, "_resource_row") for form in ("text", "markdown", "html")),
     ("text", outline, "headline"),

@@ -5,7 +5,12 @@ Rule 1: values of points are in the units of `model.metric`; names of metrics ar
 Rule 2: a point keeps sum, count, minimum and maximum, so that points can be merged without averaging averages.
 """
 
+from decimal import Decimal
+from typing import Any, get_args, get_type_hints
+
 import pyarrow as pa
+
+from plimsoll.model.fleet import FleetVerdict
 
 INSTANCE_KEY = ("account", "region", "instance")
 """Columns that name an instance."""
@@ -42,49 +47,22 @@ DESCRIBED = pa.schema(
     ]
 )
 
-_USD = pa.decimal128(18, 4)
+_COLUMNS = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    Decimal: pa.decimal128(18, 4),  # US dollars
+}
 
-VERDICTS = pa.schema(
-    [
-        ("account", pa.string()),
-        ("region", pa.string()),
-        ("instance", pa.string()),
-        ("db_class", pa.string()),
-        ("engine", pa.string()),
-        ("storage", pa.string()),
-        ("storage_gib", pa.float64()),
-        ("is_simulated", pa.bool_()),
-        ("tags", pa.string()),  # a JSON object; null where the source does not say
-        ("verdict", pa.string()),  # binds, near, slack, unknown, error
-        ("reason", pa.string()),  # of an error, or what is missing for a verdict
-        ("remedy", pa.string()),
-        ("start_s", pa.int64()),  # the window that was judged, epoch seconds
-        ("end_s", pa.int64()),
-        ("measured_s", pa.float64()),
-        ("family", pa.string()),  # of the ceiling that bound longest
-        ("phase", pa.string()),  # baseline, burst, fixed, legacy
-        ("ceiling", pa.float64()),  # bytes/s or operations/s, see dimension
-        ("dimension", pa.string()),
-        ("at_ceiling_s", pa.float64()),  # time at that ceiling
-        ("at_ceiling_ratio", pa.float64()),  # of the measured time
-        ("is_now", pa.bool_()),  # whether a ceiling binds at the end of the window
-        ("waiting_s", pa.float64()),  # waiting that no ceiling explains
-        ("nearest", pa.string()),  # the resource with the least headroom
-        ("nearest_ratio", pa.float64()),  # its peak, of its ceiling
-        ("emptying", pa.string()),  # the balance or space that will be empty first
-        ("empty_in_s", pa.float64()),  # at the present rate; null where none is falling
-        ("unreachable", pa.string()),  # what is paid for and cannot be used
-        ("usd_per_day", _USD),  # now, on demand; null where a price is not known
-        ("option", pa.string()),  # the first option of the plan that suffices
-        ("option_usd_per_day_more", _USD),
-        ("option_chance", pa.float64()),  # share of plausible demands for which it is enough
-        ("legacy", pa.string()),  # what a stop and start would change
-        ("cheaper", pa.string()),  # a setup that costs less and serves the same demand
-        ("cheaper_usd_per_day_more", _USD),  # below zero: a saving
-        ("cheaper_chance", pa.float64()),  # share of plausible demands for which it is enough
-        ("plan_note", pa.string()),  # why there is no plan
-    ]
-)
+
+def _column(hint: Any) -> pa.DataType:
+    """Return the type of the column of a field, which may be null."""
+    [kind] = (one for one in get_args(hint) or (hint,) if one is not type(None))
+    return _COLUMNS[kind]
+
+
+VERDICTS = pa.schema([(name, _column(hint)) for name, hint in get_type_hints(FleetVerdict).items()])
 """One row for each instance; null where something is not known or does not apply, never zero for that."""
 
 

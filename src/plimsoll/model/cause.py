@@ -38,40 +38,45 @@ class Remedy(Struct, frozen=True, kw_only=True):
     text: str
     """A sentence."""
     commands: tuple[str, ...] = ()
-    """Exact SQL, settings or code for the reader to run; Plimsoll never runs it."""
+    """Exact SQL, settings or code to read and then run; never run by Plimsoll."""
     settings: tuple[tuple[str, str], ...] = ()
     """Settings of the server to change, with values as PostgreSQL writes them; `causes.platform` makes commands."""
     expected: str = ""
-    """What it should change, with numbers where they follow."""
+    """What it should change; may be empty."""
 
 
 class Cause(Struct, frozen=True, kw_only=True):
     """One finding inside the database or its pooler."""
 
     kind: CauseKind
+    """The detector that found it."""
     code: str
-    """For machines: `ToastValuesRewritten`, `IdleInTransaction` …"""
+    """The finding, for machines, as `ToastValuesRewritten`; codes keep their meaning."""
     severity: Severity
-    """`critical`, `warning`, `note`, as of findings."""
+    """At least a quarter of the load or of the ceiling, or an outage in the making; at least a
+    twentieth; less. Below a twentieth of a known ceiling no share of the load is `critical`."""
     subject: str
     """Table, index, user or pool; empty where it is the server."""
     title: str
     """One sentence: number, unit, comparison."""
     text: str = ""
-    """What it means."""
+    """What it means; may be empty."""
     read_bytes_per_s: float | None = None
+    """Its reads; null where it has none, or they are not known."""
     written_bytes_per_s: float | None = None
-    """What it reads and writes; None where it moves no bytes or it is not known."""
+    """Its writes; null where it has none, or they are not known."""
     uncounted_bytes_per_s: float = 0.0
     """The part of it that the server has not counted yet, as a mean over the observed time."""
     is_estimated: bool = False
-    """Whether those bytes are an estimate; the text gives its basis."""
+    """Whether these bytes are an estimate; the text gives its basis."""
     share_of_load: float | None = None
-    """Of all bytes that the database read and wrote in that time, 0–1."""
+    """Ratio 0–1 of all that the server reads and writes, vacuums that still run among it; null if not known."""
     share_of_ceiling: float | None = None
-    """Of the binding ceiling, 0–1; None where none is known."""
+    """Ratio of the ceiling; above 1 where the page cache absorbed a part; null if not known."""
     evidence: tuple[Evidence, ...] = ()
+    """Observations that support the claim."""
     remedies: tuple[Remedy, ...] = ()
+    """Actions to take, the best first."""
     refuted_by: str = ""
     """What would show that it is wrong."""
 
@@ -86,9 +91,13 @@ class Inspection(Struct, frozen=True, kw_only=True):
     """The whole answer of one inspection."""
 
     place: str
+    """Host, port and database, without user and password."""
     version: str
+    """Of the server, as `18.6`."""
     role: str
+    """Whom Plimsoll was to the server."""
     is_standby: bool
+    """Whether the server was in recovery."""
     start_s: float
     end_s: float
     load_read_bytes_per_s: float | None
@@ -104,12 +113,14 @@ class Inspection(Struct, frozen=True, kw_only=True):
     """The binding ceiling that shares are of; None where none is known."""
     ceiling_name: str
     causes: tuple[Cause, ...]
-    """The largest first; those without bytes by severity."""
+    """The causes: the worst first, then by size."""
     missing: tuple[Missing, ...]
+    """Data that could not be read, and what would supply it."""
     query_count: int
     received_bytes: int
     asked_s: float
     notes: tuple[str, ...] = ()
+    """Remarks on these numbers, as sentences."""
     reading_count: int = 2
     """Moments at which all counters were read."""
     glance_count: int = 0

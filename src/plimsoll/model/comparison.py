@@ -6,12 +6,16 @@ exchanges `before` and `after` everywhere and changes nothing else.
 """
 
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Resource
 from plimsoll.model.snapshot import Gap
+from plimsoll.model.written import After, OneOf
+
+ComparedUnit = Annotated[str, OneOf(("bytes/s", "ops/s", "bytes", "s", "requests", "ratio", "count", "credits"))]
 
 
 class LimitsOutcome(StrEnum):
@@ -79,65 +83,83 @@ class WindowStatistic(StrEnum):
 
 
 class SetupChange(Struct, frozen=True, kw_only=True):
-    """One thing that is not the same on both sides: class, size, version …"""
+    """One difference of the setups, for example of class, size or version."""
 
     name: str
-    """Field of the instance: `db_class`, `storage.size_gib`."""
-    before: str | float | None
-    after: str | float | None
-    """None where it is not known."""
+    """Field of the instance: `db_class`, `storage.size_gib`, `launched`."""
+    before: str | float | bool | None
+    """Its value in the first window."""
+    after: str | float | bool | None
+    """Its value in the second window."""
 
 
 class CeilingPair(Struct, frozen=True, kw_only=True):
     """One number of one limit on both sides."""
 
     family: Family
+    """The limit it belongs to; `unknown` where no document says so."""
     phase: Phase
+    """Which number of the limit it is."""
     former_phase: Phase | None
+    """For `legacy`: which number it was; otherwise null."""
     dimension: Dimension
-    unit: str
-    """`bytes/s`, `ops/s`, `bytes`, `count`, `ratio`, `credits`"""
+    """What it bounds: bytes/s, ops/s, or an amount."""
+    unit: ComparedUnit
+    """Unit of the numbers of this object."""
     before: Ceiling | None
+    """Its number in the first window; null where there is none, or none is documented."""
     after: Ceiling | None
-    """None where that side has no such limit, or it is not documented."""
+    """Its number in the second window."""
 
 
 class TimePair(Struct, frozen=True, kw_only=True):
     """Time at one limit on both sides."""
 
     family: Family
+    """The limit it belongs to; `unknown` where no document says so."""
     phase: Phase
+    """Which number of the limit it is."""
     former_phase: Phase | None
+    """For `legacy`: which number it was; otherwise null."""
     dimension: Dimension
+    """What it bounds: bytes/s, ops/s, or an amount."""
     before_s: float | None
+    """Time at it in the first window; 0 where it was not reached, null where that could not be judged."""
     after_s: float | None
-    """Seconds; zero where that side was judged and was not at it, None where it was not judged."""
+    """Time at it in the second window."""
     level_before: float | None
+    """Its number in the first window, bytes/s or ops/s; null where it was not reached."""
     level_after: float | None
-    """The documented number, or the level where none is documented; None where it was not reached."""
+    """Its number in the second window; null where it was not reached."""
 
 
 class Quantity(Struct, frozen=True, kw_only=True):
     """One number on both sides."""
 
     subject: MeasuredQuantity
+    """The measured quantity; `throughput` and `iops` are reads and writes together."""
     statistic: WindowStatistic
-    unit: str
-    """`bytes/s`, `ops/s`, `bytes`, `s`, `requests`, `ratio`, `count`"""
+    """Which number stands for the window: means over time, of latency over operations; `p95` is
+    what 95 % of the time stayed at or below; `below_tenth` is the share of time below 10 %."""
+    unit: ComparedUnit
+    """Unit of the numbers of this object."""
     before: float | None
+    """In the first window."""
     after: float | None
+    """In the second window."""
     gaps_before: tuple[Gap, ...] = ()
+    """Data missing in the first window where `before` is null; otherwise empty."""
     gaps_after: tuple[Gap, ...] = ()
-    """What that side lacks, by the name that CloudWatch gives it; empty where it is known."""
+    """Data missing in the second window where `after` is null; otherwise empty."""
 
     @property
-    def difference(self) -> float | None:
-        """Return after − before, in `unit`; None if a side is unknown."""
+    def difference(self) -> Annotated[float | None, After("after")]:
+        """`after` − `before`."""
         return difference_of(self.before, self.after)
 
     @property
-    def change_ratio(self) -> float | None:
-        """Return (after − before) / before; None if a side is unknown, or before is zero."""
+    def change_ratio(self) -> Annotated[float | None, After("difference")]:
+        """`difference` / `before`; null where `before` is 0."""
         return change_ratio_of(self.before, self.after)
 
 
@@ -145,6 +167,7 @@ class ResourcePair(Struct, frozen=True, kw_only=True):
     """One resource on both sides: how near it came, and the verdict."""
 
     family: Family
+    """The limit it belongs to; `unknown` where no document says so."""
     before: Resource | None
     after: Resource | None
     """None where that side has no such resource."""
@@ -154,21 +177,39 @@ class SharedHours(Struct, frozen=True, kw_only=True):
     """The comparison again, over the hours of day that both windows cover; each counts the same."""
 
     hours: tuple[int, ...]
-    """UTC, 0–23, increasing."""
+    """Those hours, UTC, 0–23."""
     quantities: tuple[Quantity, ...]
+    """Every quantity, over those hours."""
     at_ceiling_before: float | None
+    """Share of them at any ceiling in the first window; null where the verdict is unknown."""
     at_ceiling_after: float | None
-    """Share of those hours spent at any ceiling, 0–1; None where the verdict is unknown."""
+    """Share of them at any ceiling in the second window."""
 
 
 class Caveat(Struct, frozen=True, kw_only=True):
     """A reason to doubt a difference."""
 
-    kind: str
-    """`length`, `step`, `hours`, `weekdays`, `gaps`, `demand`, `instances`, `order`, `overlap`,
-    `change`, `loading`"""
+    kind: Annotated[
+        str,
+        OneOf(
+            (
+                "length",
+                "step",
+                "hours",
+                "weekdays",
+                "gaps",
+                "demand",
+                "instances",
+                "order",
+                "overlap",
+                "change",
+                "loading",
+            )
+        ),
+    ]
+    """Its subject."""
     text: str
-    """A sentence."""
+    """One sentence or two for people."""
 
 
 class Side(Struct, frozen=True, kw_only=True):
@@ -193,10 +234,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """The whole answer for two windows."""
 
     before: Side
+    """The first window."""
     after: Side
+    """The second window."""
     outcome: LimitsOutcome
+    """The change of the limits; the exit status follows it: `worse` 1, `unknown` 2, otherwise 0."""
     step: StepResult | None = None
-    """None where no ceiling bound before, or a side is unknown or of another instance."""
+    """Whether the change between the windows was enough; null where no ceiling bound before, a
+    side is unknown, or the two are different instances."""
     lighter_ratio: float = 0.0
     """Share 0–1 by which less was served after, of what the limit counts that bound before."""
     next_command: str = ""
@@ -206,15 +251,18 @@ class Comparison(Struct, frozen=True, kw_only=True):
     bought: tuple[SetupChange, ...]
     """The differences of the setups; empty where both are the same."""
     time_at: tuple[TimePair, ...]
-    """Every limit that one side was at, the longest first."""
+    """Time at every limit that a side was at, the longest first."""
     quantities: tuple[Quantity, ...]
     """Every quantity in a fixed order, those not measured too."""
     ceilings: tuple[CeilingPair, ...]
     """Every present limit of either side; legacy ones only where a side was at them."""
     headroom: tuple[ResourcePair, ...]
+    """Every resource, with its verdict on both sides."""
     shared_hours: SharedHours | None
-    """None where both windows cover the hours of day alike, or share none."""
+    """The comparison over the hours of day that both windows cover; null where they cover the day
+    alike, or share none."""
     caveats: tuple[Caveat, ...]
+    """Reasons to doubt a difference."""
 
 
 def difference_of(before: float | None, after: float | None) -> float | None:

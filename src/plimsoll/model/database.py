@@ -5,14 +5,15 @@ Bytes, operations, seconds and ratios throughout; a counter that a version does 
 may not see, is None. Counters grow since `reset_s`; what happened is the difference of two readings.
 """
 
-from msgspec import Struct
+from msgspec import field
 
+from plimsoll.model.kept import Kept
 from plimsoll.model.pooler import PooledDatabase, PooledUser
 from plimsoll.model.standing import ServerHealth
 from plimsoll.model.toast import ToastSample
 
 
-class ServerInfo(Struct, frozen=True, kw_only=True):
+class ServerInfo(Kept, frozen=True, kw_only=True):
     """The facts about a server that do not change during an inspection."""
 
     place: str
@@ -27,7 +28,7 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
     """Most bytes of a TOAST chunk, as the control file says; None where it may not be read."""
     connection_max: int
     reserved_connections: int
-    settings: dict[str, str] = {}
+    settings: dict[str, str] = field(default_factory=dict)
     """By name, in the server's base units as `pg_settings.setting` gives them."""
     extensions: tuple[str, ...] = ()
     rights: tuple[str, ...] = ()
@@ -38,7 +39,7 @@ class ServerInfo(Struct, frozen=True, kw_only=True):
     """Processors of the machine: seen where it is this one, else by class; None where not known."""
 
 
-class Relation(Struct, frozen=True, kw_only=True):
+class Relation(Kept, frozen=True, kw_only=True):
     """One table or TOAST relation with its counters."""
 
     oid: int
@@ -56,7 +57,7 @@ class Relation(Struct, frozen=True, kw_only=True):
     """Main fork."""
     row_estimate: float | None = None
     """`reltuples`; None where never analysed."""
-    options: dict[str, str] = {}
+    options: dict[str, str] = field(default_factory=dict)
     """Storage parameters (`reloptions`), those of the TOAST relation without `toast.`."""
     inserted: int = 0
     updated: int = 0
@@ -86,7 +87,7 @@ class Relation(Struct, frozen=True, kw_only=True):
         return max(float(self.live_rows), self.row_estimate or 0.0)
 
 
-class ToastableColumn(Struct, frozen=True, kw_only=True):
+class ToastableColumn(Kept, frozen=True, kw_only=True):
     """A column whose values may be stored out of line."""
 
     name: str
@@ -98,7 +99,7 @@ class ToastableColumn(Struct, frozen=True, kw_only=True):
     """`pg_stats.avg_width`: as stored in the row, so small for what is stored out of line."""
 
 
-class Index(Struct, frozen=True, kw_only=True):
+class Index(Kept, frozen=True, kw_only=True):
     """One index with its counters."""
 
     oid: int
@@ -118,7 +119,7 @@ class Index(Struct, frozen=True, kw_only=True):
     last_scan_s: float | None = None
 
 
-class IoRow(Struct, frozen=True, kw_only=True):
+class IoRow(Kept, frozen=True, kw_only=True):
     """A row of `pg_stat_io` (16 and later), in bytes."""
 
     backend_type: str
@@ -131,7 +132,7 @@ class IoRow(Struct, frozen=True, kw_only=True):
     write_s: float | None = None
 
 
-class VacuumRun(Struct, frozen=True, kw_only=True):
+class VacuumRun(Kept, frozen=True, kw_only=True):
     """A vacuum that is running."""
 
     pid: int
@@ -149,7 +150,7 @@ class VacuumRun(Struct, frozen=True, kw_only=True):
     """Time it slept for its cost limit (18, with track_cost_delay_timing)."""
 
 
-class Session(Struct, frozen=True, kw_only=True):
+class Session(Kept, frozen=True, kw_only=True):
     """A session at one moment; None where the role may not see it."""
 
     pid: int
@@ -172,7 +173,7 @@ class Session(Struct, frozen=True, kw_only=True):
     """Beginning of what it runs or ran last, without values; asked for only where locks are waited for."""
 
 
-class LockWait(Struct, frozen=True, kw_only=True):
+class LockWait(Kept, frozen=True, kw_only=True):
     """A session that waits for a lock."""
 
     pid: int
@@ -180,7 +181,7 @@ class LockWait(Struct, frozen=True, kw_only=True):
     """Processes that hold the lock or are ahead in its queue; 0 is a prepared transaction."""
 
 
-class Statement(Struct, frozen=True, kw_only=True):
+class Statement(Kept, frozen=True, kw_only=True):
     """A normalised statement of `pg_stat_statements`."""
 
     query_id: int
@@ -199,7 +200,7 @@ class Statement(Struct, frozen=True, kw_only=True):
     wal_bytes: float | None
 
 
-class Counters(Struct, frozen=True, kw_only=True):
+class Counters(Kept, frozen=True, kw_only=True):
     """Counters of the whole server."""
 
     committed: int
@@ -232,7 +233,7 @@ class Counters(Struct, frozen=True, kw_only=True):
     """When the counters of the database began: created, reset, lost in a crash, or promoted; None if unknown."""
 
 
-class DecodingSlot(Struct, frozen=True, kw_only=True):
+class DecodingSlot(Kept, frozen=True, kw_only=True):
     """A logical replication slot with the counters of its decoding."""
 
     name: str
@@ -250,7 +251,7 @@ class DecodingSlot(Struct, frozen=True, kw_only=True):
     """Position in WAL that its reader has confirmed, in bytes."""
 
 
-class DatabaseReading(Struct, frozen=True, kw_only=True):
+class DatabaseReading(Kept, frozen=True, kw_only=True):
     """All counters of the server at one moment, for the connected database."""
 
     time_s: float
@@ -270,7 +271,7 @@ class DatabaseReading(Struct, frozen=True, kw_only=True):
     """Of multixact 1: how many were given out, modulo 2³²."""
 
 
-class Glance(Struct, frozen=True, kw_only=True):
+class Glance(Kept, frozen=True, kw_only=True):
     """Sessions and vacuums at one moment between the readings."""
 
     time_s: float
@@ -284,7 +285,7 @@ class Glance(Struct, frozen=True, kw_only=True):
     """Time that sessions of all databases have spent on statements so far, of those that have ended."""
 
 
-class PoolRow(Struct, frozen=True, kw_only=True):
+class PoolRow(Kept, frozen=True, kw_only=True):
     """One pool of a pooler, clients and servers of one database and user."""
 
     database: str
@@ -299,7 +300,7 @@ class PoolRow(Struct, frozen=True, kw_only=True):
     size_max: int | None = None
 
 
-class CachedServer(Struct, frozen=True, kw_only=True):
+class CachedServer(Kept, frozen=True, kw_only=True):
     """A server connection that a Pgpool-II child keeps."""
 
     child_pid: int
@@ -315,7 +316,7 @@ class CachedServer(Struct, frozen=True, kw_only=True):
     """Whether a client has it now."""
 
 
-class PoolerReading(Struct, frozen=True, kw_only=True):
+class PoolerReading(Kept, frozen=True, kw_only=True):
     """The state of a pooler at one moment."""
 
     kind: str
@@ -323,7 +324,7 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
     place: str
     version: str
     time_s: float
-    settings: dict[str, str] = {}
+    settings: dict[str, str] = field(default_factory=dict)
     pools: tuple[PoolRow, ...] = ()
     cached: tuple[CachedServer, ...] = ()
     clients: int | None = None
@@ -334,7 +335,7 @@ class PoolerReading(Struct, frozen=True, kw_only=True):
     """Of PgBouncer, those with settings of their own."""
 
 
-class Observation(Struct, frozen=True, kw_only=True):
+class Observation(Kept, frozen=True, kw_only=True):
     """The data that one inspection read."""
 
     server: ServerInfo

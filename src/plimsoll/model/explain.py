@@ -6,9 +6,11 @@ Blocks are counted as PostgreSQL counts them, times are seconds, rows are of all
 
 import re
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
+
+from plimsoll.model.written import OneOf
 
 EXPLAIN_SCHEMA = "plimsoll.explain/1"
 
@@ -17,14 +19,21 @@ class Blocks(Struct, frozen=True, kw_only=True):
     """Numbers of blocks by kind of access, and the time that the system took to read and write them."""
 
     hit: int = 0
+    """Found in the server's buffers."""
     read: int = 0
+    """Read into them."""
     dirtied: int = 0
+    """Changed for the first time since they were written."""
     written: int = 0
+    """Written by this session to make room."""
     temp_read: int = 0
+    """Read from temporary files."""
     temp_written: int = 0
+    """Written to temporary files."""
     read_s: float | None = None
-    """None where the server does not time its I/O (`track_io_timing`)."""
+    """Null where the server does not time its I/O (`track_io_timing`)."""
     write_s: float | None = None
+    """Likewise for writing."""
 
     @property
     def touched(self) -> int:
@@ -45,7 +54,9 @@ class Node(Struct, frozen=True, kw_only=True):
     label: str
     """`Parallel Seq Scan`, `Hash Left Join`, `Partial HashAggregate`."""
     relation: str = ""
+    """Table, CTE or function with its alias; empty where there is none."""
     index: str = ""
+    """Name of the index; empty where there is none."""
     role: str = ""
     """`InitPlan 1`, `SubPlan 2`, `CTE x`; empty for an ordinary child."""
     details: tuple[str, ...] = ()
@@ -53,13 +64,15 @@ class Node(Struct, frozen=True, kw_only=True):
     rows_planned: float | None = None
     """Of one loop, as planned."""
     rows: float | None = None
-    """Of all loops together; None where it was not run."""
+    """Of all loops together; null where it was not run."""
     loops: float | None = None
+    """How often it was run; null where the plan was not run."""
     seconds: float | None = None
-    """Of all loops together, with all below it; None where it was not timed."""
+    """Of all loops together, with all below it; null where it was not timed."""
     blocks: Blocks | None = None
-    """With all below it; None where they were not counted."""
+    """With all below it; null where they were not counted."""
     children: tuple["Node", ...] = ()
+    """Nodes that it takes rows from, and plans of sub-selects."""
 
 
 class Source(StrEnum):
@@ -76,10 +89,13 @@ class Capture(Struct, frozen=True, kw_only=True):
     statement: str
     """As it was given; one that was not given by the user has no literals."""
     source: Source
+    """Where it comes from."""
     query_id: int | None = None
+    """PostgreSQL's query identifier; null where the source does not have it."""
     time_s: float | None = None
-    """Epoch seconds; None where the log does not have it."""
+    """Epoch seconds; null where the log does not have it."""
     plan: Node | None = None
+    """Root of the plan; null for counters."""
     settings: dict[str, str] = {}
     """Settings that bear on plans and are not the server's defaults."""
     settings_known: bool = False
@@ -89,36 +105,51 @@ class Capture(Struct, frozen=True, kw_only=True):
     was_run: bool = True
     """False where only the plan is known."""
     planning_s: float | None = None
+    """Time for planning; null where the source does not have it."""
     execution_s: float | None = None
     """Of one execution; of `pg_stat_statements` the mean."""
     rows: float | None = None
+    """Rows returned; of counters the mean of a call."""
     blocks: Blocks | None = None
     """Of one execution; of `pg_stat_statements` the mean, rounded."""
     calls: int = 1
+    """Executions that the figures are the mean of."""
 
 
 class UnrecordedStatement(Struct, frozen=True, kw_only=True):
     """A statement that was chosen and could not be captured."""
 
     statement: str
+    """The statement."""
     reason: str
+    """Why it was not captured."""
     remedy: str = ""
+    """What would help; empty where nothing is known."""
 
 
 class CaptureFile(Struct, frozen=True, kw_only=True):
     """The result of one recording of executions."""
 
-    schema: str = EXPLAIN_SCHEMA
+    schema: Annotated[str, OneOf((EXPLAIN_SCHEMA,))] = EXPLAIN_SCHEMA
+    """Name and version of this form."""
     made_by: str = ""
+    """Program that made it."""
     place: str = ""
     """`127.0.0.1:5432/orders`, without user and password; of a log its name."""
     server_version: str = ""
+    """Of PostgreSQL; empty for a log."""
     time_s: float | None = None
+    """Epoch seconds of the recording; null for a log."""
     block_bytes: int = 8192
+    """Size of a block."""
     captures: tuple[Capture, ...]
+    """What was captured."""
     unrecorded: tuple[UnrecordedStatement, ...] = ()
+    """Statements that could not be captured."""
     is_simulated: bool = False
+    """Whether the figures are made up."""
     note: str = ""
+    """A remark for the reader; or empty."""
 
 
 class PairOutcome(StrEnum):
@@ -143,23 +174,30 @@ class DiffLine(Struct, frozen=True, kw_only=True):
     """A node in both plans (` `), in the first (`-`) or in the second (`+`)."""
 
     sign: Literal["+", "-", " "]
+    """Its side; a space for both."""
     depth: int
+    """Levels below the root."""
     text: str
+    """Node or condition, as EXPLAIN's text has it."""
 
 
 class StatementPair(Struct, frozen=True, kw_only=True):
     """One statement on both sides, and the differences."""
 
     statement: str
+    """The statement."""
     outcome: PairOutcome
+    """The kind of difference."""
     title: str
     """One sentence: number, unit, comparison."""
     reasons: tuple[str, ...] = ()
-    """What supports it, each a sentence."""
+    """The reasons, each a sentence."""
     first: Capture
+    """The capture it is compared with."""
     second: Capture
+    """The capture in question."""
     time_ratio: float | None = None
-    """Execution time, second to first; None where either is not known or zero."""
+    """Execution time, second to first; null where either is not known or zero."""
     io_time_ratio: float | None = None
     """I/O time, likewise."""
     block_time_ratio: float | None = None
@@ -171,6 +209,7 @@ class StatementPair(Struct, frozen=True, kw_only=True):
     advice: str = ""
     """Where to look next, a sentence; empty where nothing differs."""
     refuted_by: str = ""
+    """What would show that it is wrong; or empty."""
     counts: tuple[int, int] = (1, 1)
     """Executions that were captured on each side; the median one is compared."""
 
@@ -179,14 +218,17 @@ class ExplainComparison(Struct, frozen=True, kw_only=True):
     """Two files of captures, statement by statement."""
 
     first: str
+    """The name of the first file."""
     second: str
-    """The names of the two files, for people."""
+    """The name of the second file."""
     pairs: tuple[StatementPair, ...]
     """The largest difference in time first."""
     only_first: tuple[str, ...] = ()
+    """Statements that the second side does not have."""
     only_second: tuple[str, ...] = ()
-    """Statements that the other side does not have."""
+    """Statements that the first side does not have."""
     notes: tuple[str, ...] = ()
+    """Remarks for the reader."""
 
 
 # In order: what begins like a comment, a string (with E'' and its backslashes, $tag$ quotes), a

@@ -3,7 +3,9 @@
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 
 def field_docstrings(cls: type) -> dict[str, str]:
@@ -32,10 +34,13 @@ def _of_module(name: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def _fields(definition: ast.ClassDef) -> list[tuple[str, str]]:
-    return [
-        (field.target.id, " ".join(below.value.value.split()))
-        for field, below in zip(definition.body, definition.body[1:], strict=False)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
-    ]
+def _fields(definition: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Yield each field and property of a class with its docstring."""
+    for one in definition.body:
+        if isinstance(one, ast.FunctionDef) and (text := ast.get_docstring(one)):
+            yield one.name, " ".join(text.split())
+    for field, below in pairwise(definition.body):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            match below:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield field.target.id, " ".join(text.split())

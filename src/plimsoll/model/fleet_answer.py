@@ -5,47 +5,55 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from plimsoll.model.written import Count, Positive, Ratio, Window
+
 
 class FleetTotals(Struct, frozen=True, kw_only=True):
     """Sums over instances; an amount that no instance has is None, not zero."""
 
-    instance_count: int
-    now_count: int
-    """At a ceiling at the end of the window."""
-    earlier_count: int
-    """At a ceiling before the end only."""
-    waiting_count: int
-    """Requests waited, and no ceiling explains it."""
-    near_count: int
-    unknown_count: int
+    instance_count: Count
+    """All of them."""
+    now_count: Count
+    """At a limit at the end of the window."""
+    earlier_count: Count
+    """At a limit before the end only."""
+    waiting_count: Count
+    """Requests waited, and no limit explains it."""
+    near_count: Count
+    """Near a limit."""
+    unknown_count: Count
     """Could not be judged, or failed."""
-    slack_count: int
-    measured_s: float
-    at_ceiling_s: float
-    """At the ceiling that bound each instance longest, seconds."""
-    priced_count: int
+    slack_count: Count
+    """Near no limit."""
+    measured_s: Positive
+    """Measured time, seconds."""
+    at_ceiling_s: Positive
+    """Time at the limit that bound each instance longest, seconds."""
+    priced_count: Count
     """Instances whose cost is known."""
     usd_per_day: Decimal | None
-    """Of these instances now, on demand."""
-    change_count: int
-    """Instances that reached a ceiling and have a recommended change."""
-    change_unpriced_count: int
+    """Cost of these instances now, on demand; null if no price is known."""
+    change_count: Count
+    """Instances that reached a limit and have a recommended change."""
+    change_unpriced_count: Count
+    """Those of them without a price."""
     change_usd_per_day_more: Decimal | None
-    """Cost of these changes, as far as their price is known."""
-    cheaper_count: int
+    """Cost of the recommended changes with a price; null if there is none."""
+    cheaper_count: Count
     """Instances with a setup that costs less and serves the same demand."""
     saving_usd_per_day_likely: Decimal | None
-    """Sum of savings, each times the chance that the cheaper setup is enough."""
+    """Sum of savings, each times the chance that the cheaper setup is enough; null if there is none."""
     saving_usd_per_day_most: Decimal | None
-    """Sum of savings if every cheaper setup is enough."""
+    """Sum of savings if every cheaper setup is enough; null if there is none."""
 
 
 class FleetGroup(Struct, frozen=True, kw_only=True):
     """Instances that have a value in common."""
 
     name: str | None
-    """The value; None where an instance has none, or where it is not known."""
+    """The value; null for instances without the tag, or where the value is not known."""
     totals: FleetTotals
+    """Sums over the group."""
 
 
 class FleetGrouping(Struct, frozen=True, kw_only=True):
@@ -56,17 +64,20 @@ class FleetGrouping(Struct, frozen=True, kw_only=True):
     groups: tuple[FleetGroup, ...]
     """The most urgent first."""
     tag_keys: tuple[str, ...] = ()
-    """Keys that instances have, where none has the one of `by`; at most 20."""
+    """Tags that instances have, if none has the one of `by`; at most 20."""
 
 
 class LimitTime(Struct, frozen=True, kw_only=True):
     """Time that instances spent at the ceilings of one family."""
 
     family: str
-    instance_count: int
-    at_ceiling_s: float
-    measured_ratio: float
-    """Share 0–1 of the measured time of all instances."""
+    """The limit: `instance_ebs_throughput`, `volume_iops` and the like."""
+    instance_count: Count
+    """Instances that it bound longest."""
+    at_ceiling_s: Positive
+    """Seconds, summed over these instances."""
+    measured_ratio: Ratio
+    """Share of the measured time of all instances."""
 
 
 class FleetChangeKind(StrEnum):
@@ -91,31 +102,41 @@ class FleetChange(Struct, frozen=True, kw_only=True):
     """One change of one instance; an instance whose class changed can have a second one."""
 
     kind: FleetChangeKind
+    """What changed."""
     account: str
+    """AWS account; empty where the source does not say."""
     region: str
+    """Region; empty where the source does not say."""
     instance: str
+    """Its identifier."""
     db_class_before: str | None
+    """Class in the earlier table; null if not known."""
     db_class: str | None
+    """Class now; null if not known."""
     verdict_before: str | None
+    """Verdict in the earlier table; null if the instance is not in it."""
     verdict: str | None
+    """Verdict now; null if the instance is gone."""
     family: str | None
-    """Of the ceiling that bound longest, later or else before."""
+    """The limit that bound longest, now or else before."""
     at_ceiling_ratio_before: float | None
+    """Share of the measured time at it in the earlier table, 0–1."""
     at_ceiling_ratio: float | None
-    """Shares 0–1 of the measured time."""
+    """Share of the measured time at it now, 0–1."""
 
 
 class FleetChanges(Struct, frozen=True, kw_only=True):
     """What changed since an earlier table of the same function."""
 
     before: str
-    """What it is compared with: a clause."""
-    before_window_s: tuple[int, int]
-    """Epoch seconds [start, end) that the earlier rows cover."""
+    """What it is compared with."""
+    before_window_s: Window
+    """The window of the earlier table."""
     totals_before: FleetTotals
+    """Sums over the earlier table."""
     changes: tuple[FleetChange, ...]
     """By kind, the largest first."""
-    unjudged_count: int
-    """Instances that could not be judged in one of the two tables: not compared."""
+    unjudged_count: Count
+    """Instances that could not be judged in one of the tables, so that they are not compared."""
     note: str = ""
-    """A sentence: why the comparison is not complete; empty where it is."""
+    """Why the comparison is not complete; empty if it is."""

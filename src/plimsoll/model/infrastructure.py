@@ -10,6 +10,7 @@ from msgspec import Struct
 from plimsoll.model.cause import Remedy
 from plimsoll.model.instance import Instance
 from plimsoll.model.severity import Severity
+from plimsoll.model.written import Inline
 
 InfrastructureTool = Literal["terraform", "cloudformation"]
 
@@ -54,13 +55,13 @@ class ChangeEffect(StrEnum):
 class DeclaredState(Struct, frozen=True, kw_only=True):
     """A database as declared; what is not in `unknown` is known, and None means not set."""
 
-    instance: Instance
+    instance: Inline[Instance]
     monitoring_interval_s: int | None = None
-    """Seconds between samples of Enhanced Monitoring; 0 and None mean off."""
+    """Seconds between samples of Enhanced Monitoring; 0 or null is off."""
     has_insights: bool | None = None
-    """Whether Performance Insights is on, which Database Insights needs."""
+    """Whether Performance Insights is on."""
     unknown: Mapping[Attribute, str] = {}
-    """Why each of these is not known, as the end of a sentence: `iops is known only after apply`."""
+    """What is not known."""
 
     def knows(self, *attributes: Attribute) -> bool:
         """Return whether none of these is unknown."""
@@ -71,19 +72,21 @@ class DeclaredDatabase(Struct, frozen=True, kw_only=True):
     """One database in one file."""
 
     kind: DatabaseKind
+    """`cluster` is a Multi-AZ DB cluster."""
     address: str
-    """Name in the file: `module.orders.aws_db_instance.this[0]`, or a logical ID."""
+    """Address in the plan, or logical ID in the template."""
     file: str
-    """The file as the user named it."""
+    """The file that declares it."""
     line: int = 1
-    """Line of the resource; 1 where the file has no lines of its own, as a plan."""
+    """Line of the resource; 1 in a plan."""
     action: str = ""
-    """`create`, `update`, `replace`, `no-op`; empty where the file does not say."""
+    """`create`, `update`, `replace` or `no-op`; empty where the file does not say."""
     before: DeclaredState | None = None
-    """None for a new database, and where the file does not say."""
+    """Before the change; null for a new database, and where the file does not say."""
     has_before: bool = False
     """Whether the file says what there is before the change; None in `before` is then nothing."""
     after: DeclaredState
+    """After the change."""
 
 
 class SourcedFact(Struct, frozen=True, kw_only=True):
@@ -94,7 +97,7 @@ class SourcedFact(Struct, frozen=True, kw_only=True):
     source: str
     """Document or data set."""
     read_on: str
-    """ISO date on which it was read or published; may be empty."""
+    """ISO date; empty if not known."""
 
 
 class LintRule(Struct, frozen=True, kw_only=True):
@@ -112,24 +115,31 @@ class DeclaredFinding(Struct, frozen=True, kw_only=True):
     """One finding on a declared database."""
 
     code: str
+    """For machines: `IOPSBeyondInstance` …."""
     severity: Severity
+    """How grave it is."""
     address: str
+    """The database."""
     file: str
+    """The file that declares it."""
     line: int
+    """Line of the resource; 1 in a plan."""
     title: str
-    """One sentence: number, unit, comparison."""
+    """One sentence."""
     text: str = ""
     """What it means."""
     facts: tuple[SourcedFact, ...] = ()
+    """The documented facts that it rests on."""
     usd_per_month: Decimal | None = None
-    """What is paid for without effect, or what the remedy costs (see `price_text`); None where a price has
-    no place or is not known."""
+    """Price that `price_text` explains; null where a price has no place or is not known."""
     price_text: str = ""
-    """A sentence with the price, or why it is not known; empty where a price has no place."""
+    """The price, or why it is not known; empty where a price has no place."""
     excess: float = 0.0
     """How far the declared number is from one without a finding; compares before with after."""
     effect: ChangeEffect = ChangeEffect.UNKNOWN
+    """What the change does to it; `unknown` where the state before is not known."""
     remedies: tuple[Remedy, ...] = ()
+    """Actions to take."""
 
 
 STANDARD_INPUT = "standard input"
@@ -140,11 +150,14 @@ class InfrastructureFindings(Struct, frozen=True, kw_only=True):
     """The databases of one command line, and the findings on them."""
 
     tool: InfrastructureTool
+    """Whose files they are."""
     files: tuple[str, ...]
+    """The files that were checked."""
     databases: tuple[DeclaredDatabase, ...]
+    """Every database that they declare."""
     findings: tuple[DeclaredFinding, ...]
-    """The most severe first."""
+    """The gravest first."""
     rules: tuple[LintRule, ...] = ()
     """Every rule, whether it found something or not."""
     notes: tuple[str, ...] = ()
-    """What could not be checked and why; sentences without a full stop."""
+    """What could not be checked, and why."""

@@ -2,7 +2,9 @@
 
 from enum import StrEnum
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
+
+from plimsoll.model.kept import MOST_BOUGHT, Amount, ByteRate, EpochTime, Kept, Name, Rate, Size
 
 _FAMILIES = {
     "postgres": "postgres",
@@ -16,10 +18,6 @@ _FAMILIES = {
     "db2": "db2",
     "aurora": "aurora",
 }
-
-
-MOST_BOUGHT = 1e9
-"""A larger number of GiB, IOPS or MiB/s is a mistake: the largest volume has 65,536 GiB, the most IOPS are 256,000."""
 
 
 def is_bought(number: float) -> bool:
@@ -42,21 +40,21 @@ def engine_family(engine: str | None) -> str | None:
     return None
 
 
-class Storage(Struct, frozen=True, kw_only=True):
+class Storage(Kept, frozen=True, kw_only=True):
     """The storage that was bought with the instance."""
 
-    kind: str | None = None
-    """`gp2`, `gp3`, `io1`, `io2`, `standard`, `aurora`, `aurora-iopt1`."""
-    size_gib: float | None = None
-    """Allocated storage in GiB."""
-    provisioned_ops_per_s: float | None = None
-    """Provisioned IOPS; None where none were bought."""
-    provisioned_bytes_per_s: float | None = None
-    """Provisioned throughput; the RDS API uses MiB/s, the model bytes/s."""
-    volume_count: int | None = None
-    """Volumes observed under the instance; with None the documented striping rule applies."""
+    kind: Name | None = None
+    """`gp2`, `gp3`, `io1`, `io2`, `standard`, `aurora` or `aurora-iopt1`."""
+    size_gib: Size | None = None
+    """Allocated storage, in GiB."""
+    provisioned_ops_per_s: Rate | None = None
+    """Provisioned IOPS; null where none were bought."""
+    provisioned_bytes_per_s: ByteRate | None = None
+    """Provisioned throughput, in bytes/s; null where none was bought."""
+    volume_count: Amount | None = None
+    """Volumes seen under the instance; null leaves it to the documented striping rule."""
     additional: tuple["Storage", ...] = ()
-    """Oracle and SQL Server: additional storage volumes, each with its own limits."""
+    """Additional storage volumes of Oracle and SQL Server, each with its own limits."""
 
     @property
     def total_gib(self) -> float | None:
@@ -76,51 +74,58 @@ class Deployment(StrEnum):
     """A Multi-AZ DB cluster: a writer and two readable standbys, changed and paid together."""
 
 
-class EbsLimits(Struct, frozen=True, kw_only=True):
+class EbsLimits(Kept, frozen=True, kw_only=True):
     """The EBS limits of a class as the provider's API reported them; they can be newer than the catalog."""
 
-    baseline_bytes_per_s: float
-    burst_bytes_per_s: float
-    baseline_ops_per_s: float
-    burst_ops_per_s: float
+    baseline_bytes_per_s: ByteRate
+    """Baseline throughput, in bytes/s."""
+    burst_bytes_per_s: ByteRate
+    """Throughput while credits last, in bytes/s; equal to the baseline without a burst."""
+    baseline_ops_per_s: Rate
+    """Baseline IOPS."""
+    burst_ops_per_s: Rate
+    """IOPS while credits last; equal to the baseline without a burst."""
     source: str
-    """`ec2:DescribeInstanceTypes of r5.2xlarge`"""
+    """The call that was made, such as `ec2:DescribeInstanceTypes of r5.2xlarge`."""
     read_on: str
     """ISO date of the answer."""
 
 
-class Instance(Struct, frozen=True, kw_only=True):
+class Instance(Kept, frozen=True, kw_only=True):
     """A managed database instance, or a host that is treated as one."""
 
-    identifier: str = "unnamed"
-    """DBInstanceIdentifier, or the host's name."""
-    db_class: str | None = None
-    """`db.r5.2xlarge`; None for a host that is not RDS."""
-    engine: str | None = None
-    """Engine as RDS names it: `postgres`, `oracle-se2`, `aurora-postgresql`."""
-    engine_version: str | None = None
-    license_model: str | None = None
-    """As AWS writes it: `license-included`, `bring-your-own-license`, `postgresql-license` …"""
-    region: str | None = None
+    identifier: Name = "unnamed"
+    """Name of the instance, or of a host that is treated as one."""
+    db_class: Name | None = None
+    """Instance class, such as `db.r5.2xlarge`."""
+    engine: Name | None = None
+    """Engine as RDS names it."""
+    engine_version: Name | None = None
+    """Version of the engine."""
+    license_model: Name | None = None
+    """License as AWS writes it, such as `bring-your-own-license`; it sets prices apart."""
+    region: Name | None = None
+    """AWS region."""
     multi_az: bool | None = None
-    cluster: str | UnsetType = UNSET
-    """DBClusterIdentifier of the Multi-AZ DB cluster it is a member of; unset outside of one, so that
-    snapshots written before there was such a field are the same bytes."""
+    """Whether it has a standby in another zone."""
+    cluster: Name | UnsetType = UNSET
+    """Identifier of the Multi-AZ DB cluster of which it is a member; null outside of one."""
     storage: Storage = Storage()
-    launched_s: int | None = None
-    """Epoch seconds of InstanceCreateTime; decides whether legacy limits are possible."""
-    connection_max: int | None = None
-    """max_connections as read from the server; with None the default formula applies."""
-    vcpu_count: int | None = None
-    """Read from a host or the provider; with None the number of the class applies."""
-    memory_bytes: int | None = None
-    """Read from a host or the provider; with None the number of the class applies."""
+    """Its storage."""
+    launched_s: EpochTime | None = None
+    """When the instance was created."""
+    connection_max: Amount | None = None
+    """`max_connections` as read from the server."""
+    vcpu_count: Amount | None = None
+    """Virtual CPUs as read from a host or the provider."""
+    memory_bytes: Amount | None = None
+    """Memory as read from a host or the provider, in bytes."""
     ebs_limits: EbsLimits | None = None
-    """As the provider's API reported them; with None the catalog applies."""
-    capacity_acu_max: float | None = None
-    """Aurora Serverless: its largest capacity, in Aurora capacity units."""
+    """EBS limits of the class as the provider's own API gave them; null leaves them to the catalog."""
+    capacity_acu_max: Rate | None = None
+    """Aurora Serverless: the most capacity it may take, in Aurora capacity units."""
     pending: tuple[str, ...] = ()
-    """Changes that were requested and are not in force yet: `class db.r5.4xlarge`."""
+    """Changes that were ordered but are not in force, such as `class db.r5.4xlarge`."""
     tags: tuple[tuple[str, str], ...] | UnsetType = UNSET
     """Keys and values, by key; unset where the source does not say. A lake keeps them, a snapshot file
     does not: people share snapshots, and tags name teams and products."""

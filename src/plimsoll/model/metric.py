@@ -6,8 +6,11 @@ CloudWatch names and units: RDS User Guide, "Amazon CloudWatch metrics for Amazo
 """
 
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
+
+from plimsoll.model.written import OneOf
 
 
 class Metric(StrEnum):
@@ -46,6 +49,12 @@ class Metric(StrEnum):
     LOAD_AVERAGE = "load_average"
     DATABASE_READ_BYTES_PER_S = "database_read_bytes_per_s"
     DATABASE_WRITE_BYTES_PER_S = "database_write_bytes_per_s"
+
+
+BalanceMetric = Annotated[
+    Metric, OneOf(("byte_balance_ratio", "io_balance_ratio", "volume_balance_ratio", "cpu_credits"))
+]
+"""The metric of the credits of a limit."""
 
 
 class MetricFacts(Struct, frozen=True, kw_only=True):

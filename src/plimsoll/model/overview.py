@@ -1,36 +1,39 @@
 """An overview of many instances: a row for each, those that could not be read, and the cost of reading."""
 
 from decimal import Decimal
+from typing import Annotated
 
 from msgspec import Struct
 
-from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.ceiling import Dimension, Family, FormerPhase, Phase, Unit
 from plimsoll.model.diagnosis import Missing, Verdict
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Gap
+from plimsoll.model.written import After, Count, Inline, Moment, Number, Positive, Ratio, Window
 
 
 class UnreadInstance(Struct, frozen=True, kw_only=True):
     """An instance that could not be read; it does not stop the others."""
 
     identifier: str
+    """Name of the instance."""
     reason: str
-    """Cause, lower case without full stop: `access denied to cloudwatch:GetMetricData`."""
+    """Why not."""
     remedy: str
-    """A sentence."""
+    """What would help, a sentence."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
     """The requests of a reading to a provider's API."""
 
     calls: tuple[tuple[str, int], ...]
-    """Requests sent, retries included, by action as IAM names it: (`rds:DescribeDBInstances`, 2)."""
-    metrics_requested: int
-    """Metrics asked for with GetMetricData, which is billed by metric and not by request."""
+    """Requests by action."""
+    metrics_requested: Count
+    """Metrics asked for with GetMetricData, which is billed by metric."""
 
     @property
-    def call_count(self) -> int:
-        """Return the number of requests of all actions."""
+    def call_count(self) -> Annotated[Count, After("calls")]:
+        """Requests of all actions, retries included."""
         return sum(count for _, count in self.calls)
 
 
@@ -38,109 +41,120 @@ class BoundTime(Struct, frozen=True, kw_only=True):
     """One ceiling of one instance, and the time spent at it."""
 
     family: Family
+    """The rule that bound; `unknown` when no documented limit agrees."""
     phase: Phase
-    former_phase: Phase | None
-    """For a legacy limit: baseline, burst or fixed."""
+    """Which number of it."""
+    former_phase: FormerPhase | None
+    """For `legacy`: which number of the limit it was; null otherwise."""
     dimension: Dimension
     value: float
-    """The documented number, bytes/s or ops/s; of an unknown limit the level that was served."""
-    seconds: float
-    """Time at it."""
-    share_ratio: float
-    """That time as a ratio 0–1 of the time for which storage was measured."""
-    interval_count: int
-    first_s: int
-    last_s: int
-    """Epoch seconds UTC: start of its first interval, end of its last."""
+    """The documented number, in `unit`; of an unknown limit the level that was served."""
+    seconds: Positive
+    """Time at it, in seconds."""
+    share_ratio: Ratio
+    """That time as a ratio of the time for which storage was measured."""
+    interval_count: Count
+    """Number of intervals."""
+    first_s: Moment
+    """Start of its first interval."""
+    last_s: Moment
+    """End of its last interval."""
 
 
 class NearestResource(Struct, frozen=True, kw_only=True):
     """The resource of an instance with the least headroom."""
 
     family: Family
+    """The rule that bounds it."""
     name: str
-    """For people: `volume IOPS`."""
+    """Name for people."""
     verdict: Verdict
-    peak_ratio: float
+    """The verdict on it."""
+    peak_ratio: Positive
     """Largest use as a ratio of its ceiling; above 1 where credits allowed more."""
-    headroom: float
-    """Ceiling − peak, ≥ 0, in `unit`."""
-    unit: str
-    """`bytes/s`, `ops/s`, `ratio`, `bytes`, `count`"""
+    headroom: Positive
+    """Ceiling minus peak, never below zero, in `unit`."""
+    unit: Unit
+    """Unit of `headroom`."""
 
 
 class RemainingAmount(Struct, frozen=True, kw_only=True):
     """The remaining credits or space at the end of the window."""
 
     family: Family
-    ratio: float
-    """0–1"""
+    """The limit it belongs to."""
+    ratio: Number
+    """The remaining part, 0–1."""
     empty_in_s: float | None
-    """Seconds from the end of the window at the present rate; None where it is not falling."""
+    """Seconds from the end of the window until nothing is left, at the present rate; null where it is not falling."""
 
 
 class WaitingTime(Struct, frozen=True, kw_only=True):
     """Time for which requests of one instance waited and no ceiling explains it."""
 
-    seconds: float
-    share_ratio: float
-    """That time as a ratio 0–1 of the time for which storage was measured."""
-    times: float
-    """Latency ÷ latency without waiting, in the longest stretch."""
-    first_s: int
-    last_s: int
-    """Epoch seconds UTC: start of the first stretch, end of the last."""
+    seconds: Positive
+    """That time, in seconds."""
+    share_ratio: Ratio
+    """That time as a ratio of the time for which storage was measured."""
+    times: Positive
+    """Latency in the longest stretch, as a multiple of the latency without waiting."""
+    first_s: Moment
+    """Start of the first stretch."""
+    last_s: Moment
+    """End of the last stretch."""
     is_now: bool
     """Whether it lasted to the end of the window."""
     check: str
-    """A sentence: the check of the likeliest cause."""
+    """The check of the likeliest cause."""
 
 
 class OverviewRow(Struct, frozen=True, kw_only=True):
     """One instance: the verdict, and the facts that show its urgency."""
 
-    instance: Instance
-    window_s: tuple[int, int]
-    """First and last moment of its samples, epoch seconds, [start, end)."""
-    step_s: int
-    """0 where storage was not measured."""
-    measured_s: float
+    instance: Inline[Instance]
+    window_s: Window
+    """First to last moment of its samples."""
+    step_s: Count
+    """Length of the usual step between samples, in seconds; 0 where storage was not measured."""
+    measured_s: Positive
     """Seconds for which storage was measured."""
-    expected_s: float
+    expected_s: Positive
     """Seconds for which it should have been: the window asked for, or that of its own samples."""
     is_simulated: bool
+    """True where its samples come from a simulator."""
     verdict: Verdict
+    """The verdict on its window."""
     binding: BoundTime | None
-    """The ceiling that bound for the longest time; None if none did."""
+    """The ceiling that bound for the longest time; null if none did."""
     now: BoundTime | None
-    """The ceiling that binds at the end of the window; None if none does."""
+    """The ceiling that binds at the end of the window; null if none does."""
     nearest: NearestResource | None
-    """The resource with the least headroom; None where a ceiling bound, or no ratio is known."""
+    """The resource with the least room; null where a ceiling bound, or no ratio is known."""
     credits_left: RemainingAmount | None
-    """The lowest balance; None where every balance is full, or none was read."""
+    """The lowest balance of credits; null where every balance is full, or none was read."""
     space_left: RemainingAmount | None
-    """Storage that fills; None where it does not."""
-    latency_ratio: float | None
-    """Worst latency at the ceiling, as a ratio of the latency without waiting."""
+    """Storage that fills; null where it does not, or was not read."""
+    latency_ratio: Positive | None
+    """Worst latency at the ceiling, as a ratio of that under light load."""
     gaps: tuple[Missing, ...]
     """Missing data without which the verdict, or the limits behind it, are unknown."""
     contexts: tuple[str, ...]
-    """Events that change the meaning: `lazy loading after a restore`; the longest first."""
+    """Events that change the meaning, for example `lazy loading after a restore`."""
     waiting: WaitingTime | None = None
-    """Waiting that no ceiling explains; None where there was none."""
+    """Time for which requests waited and no ceiling explains it; null where there was none."""
     failed: tuple[Gap, ...] = ()
     """Requests that were refused or answered in part, whether or not the verdict depends on them."""
     ends_early: bool = False
-    """Whether its samples end well before the window does, so that *now* is unknown."""
+    """Whether its samples end well before the window does, so that nothing is known of now."""
 
 
 class Overview(Struct, frozen=True, kw_only=True):
     """All instances of one reading, the most urgent first."""
 
     source: str
-    """What was read, for people: `rds:*`."""
-    window_s: tuple[int, int]
-    """Epoch seconds, [start, end)."""
+    """The source of the data, for people."""
+    window_s: Window
+    """The requested time, or the time that the instances cover."""
     rows: tuple[OverviewRow, ...]
     """Ranked: bound now, bound, near, unknown, slack."""
     unread: tuple[UnreadInstance, ...]

@@ -1,10 +1,12 @@
 """The rate at which a batch may run now, and how it was computed."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Family
+from plimsoll.model.written import Count, Inline, Mark, OneOf, Positive, Ratio
 
 
 class PaceBasis(StrEnum):
@@ -20,66 +22,71 @@ class PacedCeiling(Struct, frozen=True, kw_only=True):
     """One ceiling of the chain, and what it leaves for the batch. Rates are those of all stripes together."""
 
     family: Family
-    unit: str
-    """`bytes/s` or `ops/s`."""
-    baseline_per_s: float
-    burst_per_s: float
-    """Equal to the baseline where there are no credits."""
-    balance_ratio: float | None
-    """Credits left now, 0–1, estimated from the newest metric; None without a bucket, or if not measured."""
-    total_per_s: float
-    """What everybody may take together: baseline + (balance − reserve) ÷ time left, below the burst rate."""
-    others_per_s: float | None
-    """What everybody else takes; None if not measured."""
-    batch_per_s: float
-    """What is left for the batch at the device, ≥ 0."""
-    device_per_batch_byte: float
+    """The limit, for example `instance_ebs_throughput`."""
+    unit: Annotated[str, OneOf(("bytes/s", "ops/s"))]
+    """Unit of its rates."""
+    baseline_per_s: Positive
+    """Rate that refilled credits sustain."""
+    burst_per_s: Positive
+    """Rate while credits last; equal to the baseline where there are none."""
+    balance_ratio: Ratio | None
+    """Credits left, rolled forward from the newest sample; null without credits, or if not measured."""
+    total_per_s: Positive
+    """What everybody may take: baseline + (balance − reserve) ÷ time left, below the highest rate."""
+    others_per_s: Positive | None
+    """What everybody else takes; null if not measured."""
+    batch_per_s: Positive
+    """What is left for the batch at the device."""
+    device_per_batch_byte: Positive
     """Bytes or operations at the device for each byte of the batch."""
-    batch_bytes_per_s: float
-    """The same as a rate of the batch."""
+    batch_bytes_per_s: Positive
+    """The same as bytes of the batch."""
 
 
 class PaceRatio(Struct, frozen=True, kw_only=True):
     """What one byte of the batch costs at the device."""
 
-    bytes_per_byte: float
+    bytes_per_byte: Positive
     """Heap, WAL, full-page images, indexes and checkpoints together."""
-    bytes_per_byte_sd: float
+    bytes_per_byte_sd: Positive
     """Standard deviation of that estimate."""
-    ops_per_byte: float
+    ops_per_byte: Positive
+    """Operations for each byte."""
     is_learned: bool
     """Whether it was measured; otherwise it is the assumption of the start."""
-    wal_per_byte: float | None = None
-    """WAL bytes for each byte of the batch; None if the server was not asked."""
-    full_page_ratio: float | None = None
-    """Full-page images for each WAL page written, 0–1; None if the server was not asked."""
+    wal_per_byte: Positive | None = None
+    """WAL bytes for each byte of the batch; null if the server was not asked."""
+    full_page_ratio: Ratio | None = None
+    """Share of WAL that is full-page images; null if the server was not asked."""
 
 
 class PaceAllowance(Struct, frozen=True, kw_only=True):
     """How fast a batch may go at one moment."""
 
-    time_s: float
-    """Moment to which it applies, epoch seconds."""
+    time_s: Annotated[float, Mark.MOMENT]
+    """Moment to which the allowance applies."""
     basis: PaceBasis
-    bytes_per_s: float
-    """Rate in bytes of the batch, ≥ 0: the smallest of all ceilings, and no faster than steps allow."""
-    unstepped_bytes_per_s: float
-    """The same before the limit on steps."""
+    """`baseline_share` if metrics are missing or too old."""
+    bytes_per_s: Positive
+    """Rate in bytes of the batch, with the limit on steps: a batch starts slowly."""
+    unstepped_bytes_per_s: Positive
+    """The same without the limit on steps."""
     binding: Family
     """The ceiling that gives the smallest rate."""
     ceilings: tuple[PacedCeiling, ...]
+    """In the order in which requests pass them."""
     ratio: PaceRatio
-    reserve_ratio: float
-    """Credits that stay in every bucket, 0–1."""
-    time_left_s: float
+    """The cost of one byte of the batch."""
+    reserve_ratio: Ratio
+    """Credits that stay in every bucket."""
+    time_left_s: Positive
     """Time over which the credits above the reserve are spent."""
-    metrics_age_s: float | None
-    """Age of the newest complete sample; None without samples."""
-    peer_count: int
+    metrics_age_s: Positive | None
+    """Age of the newest complete sample; null without samples."""
+    peer_count: Count
     """Batches that share the allowance, this one included."""
-    unwritten_bytes: float
-    """Pages that the server has changed and not yet written, a lower bound; their credits count as spent. Zero if
-    the server was not asked."""
+    unwritten_bytes: Positive
+    """Pages that the server has changed and not yet written, at least; their credits count as spent."""
     notes: tuple[str, ...]
     """What is not known, and what is assumed instead."""
 
@@ -88,10 +95,12 @@ class PaceReport(Struct, frozen=True, kw_only=True):
     """The allowance of a target, with the names that a report shows."""
 
     identifier: str
+    """The instance."""
     source: str
     """Where the metrics came from."""
     is_simulated: bool
-    allowance: PaceAllowance
+    """Whether they come from a simulator."""
+    allowance: Inline[PaceAllowance]
 
 
 class ReserveForecast(Struct, frozen=True, kw_only=True):

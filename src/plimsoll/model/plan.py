@@ -6,6 +6,7 @@ Nothing here is executed: every command is text for people. What is not known is
 
 from decimal import Decimal
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.price import HOURS_PER_MONTH
 from plimsoll.model.prior import Prior
+from plimsoll.model.written import After, Inline, Moment, Named, Ratio, Window
 
 
 class Judgement(StrEnum):
@@ -126,8 +128,11 @@ class Band(Struct, frozen=True, kw_only=True):
     """A number that is known within bounds; low ≤ middle ≤ high."""
 
     low: float
+    """Lowest; not above `middle`."""
     middle: float
+    """In the middle."""
     high: float
+    """Highest; not below `middle`."""
 
 
 class DemandSummary(Struct, frozen=True, kw_only=True):
@@ -136,63 +141,73 @@ class DemandSummary(Struct, frozen=True, kw_only=True):
     measured_s: float
     """Seconds of the window that were measured."""
     held_back_s: float
-    """Seconds of them in which a ceiling bound: demand was higher than what was served."""
+    """Seconds of them in which a ceiling bound: demand was higher than the served rate."""
     loop: LoadResponse
+    """How the load answers to faster storage: `open` requests come whether or not earlier ones are
+    done, `closed` a fixed number of clients asks again when answered."""
     loop_reason: str
-    """A sentence: the evidence for it, or what would show it."""
+    """The evidence for it, or what would show it; may be empty."""
     is_lower_bound: bool
-    """Whether only a lower bound is known: too little of the window was free of ceilings."""
+    """True where only a lower bound is known: too little of the window was free of ceilings."""
     peak_bytes_per_s: Band | None
-    """Highest demand of any step, reads and writes together."""
+    """Highest demand of any step, reads and writes together, in bytes/s; null where it is not known."""
     peak_ops_per_s: Band | None
+    """The same in operations per second."""
     held_back_bytes: Band | None
-    """Demand minus served over the window, bytes."""
+    """Demand minus served over the window, in bytes; null where it is not known."""
     assumptions: tuple[str, ...]
-    """Sentences: the assumptions about what was not observed."""
+    """The assumptions about what could not be measured."""
     nature: WorkloadKind = WorkloadKind.UNKNOWN
-    greedy_ratio: float = 0.0
-    """Chance 0–1 that the throttled load uses any throughput it gets, weighted by throttled time."""
+    """Whether the demand of the load is bounded (`open`), or it uses any throughput it gets
+    (`greedy`), for example a vacuum or a load job; named from a chance of 0.7 on."""
+    greedy_ratio: Ratio = 0.0
+    """Chance that the throttled load uses any throughput it gets."""
     nature_reason: str = ""
-    """A sentence: the evidence for the nature and its consequence; empty where nothing was throttled."""
+    """The evidence for the nature, and its consequence; empty where nothing was throttled."""
 
 
 class Move(Struct, frozen=True, kw_only=True):
     """One change."""
 
     kind: MoveKind
+    """The kind of change; `restart` and `schedule` buy nothing."""
     before: str
+    """The present value."""
     after: str
+    """The new value."""
     text: str
-    """`class db.t3.xlarge to db.m6g.xlarge`"""
+    """The change for people, such as `class db.t3.xlarge to db.m6g.xlarge`."""
 
 
 class Disruption(Struct, frozen=True, kw_only=True):
     """The effect on users while the change is made."""
 
     text: str
-    """A sentence: restart, failover, hours of optimising."""
+    """The disruption: restart, failover, hours of optimising."""
     is_restart: bool
+    """Whether the database is away for a while."""
     optimising_s: Band | None
-    """
-    Duration of the optimisation of volumes that are changed in place, by the figures that EBS publishes.
-    None where no volume is, where data is copied instead, or where the size is not known.
-    """
+    """How long volumes that are changed in place are optimised, in seconds, by the figures that EBS
+    publishes; null where none are, where data is copied instead, or where the size is not known."""
     moved_bytes: float | None
-    """Bytes that are copied where new volumes are created; None where none are."""
+    """Bytes that are copied where volumes are made anew; null where nothing is."""
     reversal: str
-    """A sentence: how the change is reverted, and when that is possible."""
+    """How the change is reverted, and when that is possible."""
     notes: tuple[str, ...] = ()
-    """Sentences: other architecture, fewer cores, when storage can be changed again."""
+    """Remarks: other architecture, fewer cores, when storage can be changed again."""
 
 
 class NextCeiling(Struct, frozen=True, kw_only=True):
     """The ceiling that would bind after the change, at the window's I/O size."""
 
     family: Family
+    """The rule."""
     phase: Phase
+    """Which number of it."""
     dimension: Dimension
+    """The rate that would be at the ceiling."""
     value: float
-    """bytes/s or ops/s"""
+    """The number, in bytes/s or operations per second."""
 
 
 class WorkTime(Struct, frozen=True, kw_only=True):
@@ -202,33 +217,39 @@ class WorkTime(Struct, frozen=True, kw_only=True):
     A job is the work served at a ceiling, with the burst before it and its short pauses.
     """
 
-    chained_minutes: float
-    """Every task starts when the one before it is done; pauses keep their length."""
-    independent_minutes: float
-    """Every task keeps its start time, so credits return in the idle time."""
+    chained_minutes: Annotated[float, Named("work_minutes")]
+    """Minutes in which exactly the work of the window's jobs would be done, each task starting when
+    the one before it is done; null where none was throttled, or no limit of the setup is documented."""
+    independent_minutes: Annotated[float, Named("work_minutes_independent")]
+    """The same with each task at its own time, so that credits return in the idle time; never more than
+    `work_minutes`."""
 
 
 class Effect(Struct, frozen=True, kw_only=True):
     """The window replayed with the change, over the band of demand."""
 
     minutes_at_ceiling: Band
-    """Minutes of the measured window in which requests would wait for a ceiling."""
+    """Minutes of the measured window in which requests would wait for a ceiling; a zero is a
+    promise only where `is_observed`."""
     ratio_at_ceiling: Band
     """The same as a share 0–1 of the measured window."""
     served_bytes_per_s: Band
-    """Mean over the time at a ceiling; over the whole window where there was none."""
+    """Mean rate served, in bytes/s, over the throttled time; over the whole window if none was throttled."""
     served_ratio: Band
     """Share 0–1 of the demanded bytes that are served without waiting."""
     latency_s_mean: Band | None
+    """Predicted mean latency of storage requests, in seconds; null where no latency was measured."""
     latency_s_p95: Band | None
-    """Predicted latency of storage requests; None where no latency was measured."""
+    """The same as the 95th percentile over time."""
     balance_min_ratio: float | None
-    """Lowest balance of any instance or volume bucket, at the high demand; None without a bucket."""
+    """Lowest balance of any credit bucket, 0–1, at the high demand; null without a bucket."""
     balance_min_family: Family | None
-    balance_min_s: int | None
-    """Epoch seconds at which that lowest balance is reached."""
+    """Whose bucket that is; null without a bucket."""
+    balance_min_s: Annotated[Moment | None, Named("balance_min_time")]
+    """When that is reached; UTC, ISO 8601 to the second with `Z`; null without a bucket."""
     next_ceiling: NextCeiling | None
-    work: WorkTime | None = None
+    """The ceiling that would bind next at the window's I/O size; null where it is not known."""
+    work: Inline[WorkTime] | None = None
     """Duration of the jobs of the window; None where nothing was throttled, or where no limit of the
     setup is documented."""
 
@@ -237,28 +258,33 @@ class Cost(Struct, frozen=True, kw_only=True):
     """The on-demand cost of a setup; an unknown part makes the sum unknown."""
 
     usd_per_month: Decimal | None
-    """Of 730 hours; None where any part is not known."""
+    """Of 730 hours; null where any part is not known."""
     instance_usd_per_hour: Decimal | None
+    """The instance, for an hour."""
     storage_usd_per_month: Decimal | None
+    """Allocated storage, for a month."""
     iops_usd_per_month: Decimal | None
+    """Provisioned IOPS, for a month."""
     throughput_usd_per_month: Decimal | None
+    """Provisioned throughput, for a month."""
     credits_usd_per_month: Decimal | None = None
-    """CPU credits beyond what a T class earns, at the window's rate; zero where it earns enough."""
+    """CPU credits beyond what a T class earns, at the window's rate; null where it is not known or does not apply."""
     are_credits_counted: bool = True
     """False where the number of spent credits is unknown: the sum is then without them."""
     as_of: str | None = None
-    """The oldest ISO date among its prices."""
+    """Oldest ISO date among its prices; null where none is dated."""
     is_weak: bool = False
     """Whether a part rests on a weak source."""
     sources: tuple[str, ...] = ()
+    """Where the prices are from."""
     unknown: tuple[str, ...] = ()
-    """Sentences: which price is not known, and what would supply it."""
+    """The prices that are not known, and what would supply them."""
     notes: tuple[str, ...] = ()
-    """Sentences: what was assumed, and what is not counted."""
+    """Assumptions, and costs that are not counted."""
 
     @property
-    def usd_per_day(self) -> Decimal | None:
-        """Return the cost of 24 hours; None where that of the month is unknown."""
+    def usd_per_day(self) -> Annotated[Decimal | None, After("usd_per_month")]:
+        """Of 24 hours; null where any part is not known."""
         return None if self.usd_per_month is None else self.usd_per_month * 24 / HOURS_PER_MONTH
 
 
@@ -266,17 +292,18 @@ class RejectedOption(Struct, frozen=True, kw_only=True):
     """A setup that costs less than an option and is not proposed."""
 
     name: str
-    """`db.m5.large, gp3 400 GiB`"""
+    """The setup, for people."""
     usd_per_month: Decimal | None
+    """Its cost for a month of 730 hours; null where it is not known."""
     reason: str
-    """A sentence with numbers."""
+    """Why it is not enough, with numbers."""
 
 
 class BreakEven(Struct, frozen=True, kw_only=True):
     """The price below which a class of unknown price would be the cheaper one."""
 
     usd_per_hour: Decimal
-    """On demand, below which it would cost less than the other."""
+    """US dollars an hour on demand, below which it costs less than the other."""
     than: str
     """Title of the cheapest option that suffices at least as probably."""
 
@@ -285,81 +312,101 @@ class Option(Struct, frozen=True, kw_only=True):
     """One option: its changes, their effect and their cost."""
 
     title: str
-    """`db.m6g.xlarge, storage as it is`"""
+    """The setup for people, for example `db.m6g.xlarge, storage as it is`."""
     role: str
-    """Why it is shown: `free`, `cheapest`, `same class`, `same storage`, `same architecture`,
-    `smaller`, `cheaper but unsure`"""
+    """Why it is shown, such as `free`, `cheapest`, `same class`, `same storage`, `same
+    architecture`, `smaller`, `cheaper but unsure`, `likely`, `a size up`, `faster for the
+    money`, `faster still`; empty for what is there."""
     moves: tuple[Move, ...]
+    """The changes; empty for the current setup."""
     instance: Instance
     """The instance after the change."""
     commands: tuple[str, ...]
-    """Shell lines that request the change; they are never run."""
+    """Shell lines that would order it. Plimsoll never runs them."""
     disruption: Disruption
+    """The effect on users while the change is made."""
     effect: Effect
+    """The window replayed with the change."""
     cost: Cost
+    """Its on-demand cost."""
     usd_per_day_more: Decimal | None
-    """Cost after minus before, per day; None where either is not known."""
+    """Cost after minus before, in US dollars per day; null where either is not known."""
     judgement: Judgement
+    """`lifts`: at a ceiling for no more than the allowed share of minutes, for every plausible
+    demand; `does not`: for more, for every plausible demand; `unsure`: it depends on demand
+    that was not measured."""
     probability: float
     """Share 0–1 of plausible demands under which it lifts."""
     reason: str
-    """A sentence: the reason of the judgement, with numbers."""
+    """Why it is judged so, with numbers."""
     settled_by: str
     """The observation that would decide `unsure`; empty otherwise."""
     rejected: tuple[RejectedOption, ...] = ()
-    """The nearest few cheaper setups, each with the reason why it is not enough."""
+    """The nearest few that cost less and are not proposed."""
     break_even: BreakEven | None = None
-    """Of an option without a price; None where it has one, or where nothing priced does as much."""
+    """How cheap a class without a price would have to be; null where it has one, or where nothing
+    with a price suffices as probably."""
 
 
 class Rung(Struct, frozen=True, kw_only=True):
     """One step of a ladder."""
 
     option: int
-    """Its place in the plan's options, from 0."""
+    """Place in `options`, from 0."""
     chance: float
-    """Share 0–1 of plausible demands for which it is enough; of a step that does the same work sooner,
-    the chance that the load uses any throughput it gets."""
+    """Chance 0–1 that it is enough: the `probability` of the option. Of kind `sooner` the chance
+    that the load uses any throughput it gets."""
     chance_after: float
-    """The same share, of the demands for which no earlier step is enough."""
+    """The same given that no earlier step was enough."""
     kind: RungKind = RungKind.ENOUGH
+    """Why it stands here: it costs nothing; it is the next size of the same family with the storage
+    as it is, on which later steps do not count; it is enough with a chance; it does the same
+    work sooner, for a load that takes whatever it is given."""
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
     """The steps to try in order: the next one if the load is at a ceiling again."""
 
     rungs: tuple[Rung, ...]
-    """In order: free steps, a size up, a cheaper try, the recommended step, the next one."""
+    """The steps in order: free steps, a size up, a cheaper try, the recommended step, those after it."""
     recommended: int
-    """Place in `rungs` of the cheapest step that probably suffices."""
+    """Place in `rungs`, from 0, of the recommended step: the cheapest that is probably enough, or
+    for a load that uses any throughput it gets the one that saves the most hours of work per
+    dollar."""
     certain: int | None
-    """Place in the plan's options of the cheapest that is almost certain; None where nothing is."""
+    """Place in `options`, from 0, of the cheapest that is almost certain to suffice; null where none is."""
     usd_per_day_more: Decimal | None
-    """Expected additional cost of the step that is enough, without the cheaper try; None where unknown."""
+    """Expected difference of price of the step that is kept, in US dollars per day, without the
+    cheaper try; null where it is not known."""
     step_count: float
-    """Expected number of steps until one is enough, without the cheaper try."""
+    """Expected number of steps until one suffices, without the cheaper try."""
     check: str = ""
-    """The command that checks after the step whether it was enough."""
+    """Shell line that checks after the step whether it was enough; empty where the target is not known."""
     note: str = ""
-    """A sentence: what no step changes for a load that uses any throughput it gets; empty for others."""
+    """What no step changes for a load that uses any throughput it gets; empty for other loads."""
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
     """The largest share that can be served for a price."""
 
     name: str
+    """The setup, for people."""
     usd_per_month: Decimal
+    """Its cost for a month of 730 hours."""
     served_ratio: Band
-    """Share 0–1 of the demanded bytes that are served without waiting."""
+    """Share 0–1 of the demanded bytes that it serves without waiting."""
     is_present: bool = False
+    """Whether it is the current setup."""
 
 
 class WorkPoint(Struct, frozen=True, kw_only=True):
     """A setup that does the same work at least a fifth sooner than every cheaper one."""
 
     name: str
+    """The setup, for people."""
     usd_per_day_more: Decimal
-    work: WorkTime
+    """Its additional cost per day."""
+    work: Inline[WorkTime]
 
 
 class FirstOptions(Struct, frozen=True, kw_only=True):
@@ -376,34 +423,41 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The whole answer for one window."""
 
     instance: Instance
-    window_s: tuple[int, int]
+    """The current instance."""
+    window_s: Window
+    """The time that was replayed."""
     is_simulated: bool
+    """True where the numbers come from a simulator."""
     source: str
+    """Where the samples came from, for people."""
     allowed_ratio: float
-    """Share 0–1 of minutes that may be spent at a ceiling."""
+    """Share 0–1 of the minutes that may be spent at a ceiling."""
     growth: float
     """Factor of the demand."""
     demand: DemandSummary
+    """The demand, as far as it follows from the served rates."""
     present: Option
-    """Nothing changed."""
+    """The same judgement of the current setup."""
     options: tuple[Option, ...]
-    """Free ones first, then by cost; what is judged `does not` is here only when it is free."""
+    """Ways past, as they are ranked: free ones first, then by cost."""
     unpriced: tuple[Option, ...]
-    """Options that are enough, surely or probably, but whose cost is unknown; ordered by size."""
+    """Ways past whose cost is not known; ordered by size, never ranked by cost."""
     curve: tuple[CurvePoint, ...]
+    """The most that can be had for a price, cheapest first."""
     work_by_price: tuple[WorkPoint, ...]
-    """Duration of the same work by additional cost, cheapest first; empty where nothing was throttled."""
+    """Duration of the same work by additional cost, cheapest first; each setup takes at least a
+    fifth less than the one before."""
     candidate_count: int
-    """Setups that can be bought and fit CPU, memory, connections, network and space."""
+    """Arrangements that can be bought and fit CPU, memory, connections, network and space."""
     vector_count: int
     """Distinct limits among them, each replayed once."""
     prices_as_of: str | None
-    """The oldest ISO date among the prices of what is shown; None where none has a price."""
+    """The oldest ISO date among the prices of what is shown; null where none has a price."""
     are_prices_old: bool
     """Whether that is more than a year ago."""
     headline: str
-    """The recommendation in a few sentences, or that no change helps, or that none is needed."""
+    """The way past in a few sentences for people, or that there is none, or that nothing needs one."""
     notes: tuple[str, ...]
-    """Remarks for the reader: what was not checked, and why."""
+    """Remarks: what was not checked, and why."""
     ladder: Ladder | None = None
-    """The steps in order; None where no change is needed or none helps."""
+    """The steps in order; null where no change is needed, or no step has a price or a chance."""

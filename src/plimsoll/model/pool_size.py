@@ -2,10 +2,12 @@
 
 from enum import StrEnum
 from math import ceil
+from typing import Annotated
 
 from msgspec import Struct
 
 from plimsoll.model.postgres import SUPERUSER_RESERVED
+from plimsoll.model.written import After
 
 
 class LoadPoint(Struct, frozen=True, kw_only=True):
@@ -21,35 +23,38 @@ class ScalabilityCurve(Struct, frozen=True, kw_only=True):
     """Throughput by busy sessions, by the universal scalability law."""
 
     rate_per_s: float
-    """Of a single session."""
+    """Transactions per second of a single session."""
     contention: float
-    """Share of the work that cannot run in parallel, 0–1."""
+    """Share of the work that cannot be done side by side, 0–1."""
     coherence: float
     """Cost of every pair of sessions."""
     n95: int
-    """The fewest busy sessions with 95 % of the maximum throughput."""
+    """The fewest sessions at work with 95 % of the most there is."""
     most_per_s: float
+    """The most there is, transactions per second."""
     busy_seen_max: float
-    """The most busy sessions that were measured."""
+    """The most sessions at work that were measured."""
     level_count: int
-    """Different numbers of busy sessions that were measured."""
+    """Different numbers of sessions at work that were measured."""
     is_extrapolated: bool
     """Whether fewer than 1.2 × n95 were ever measured."""
     is_pegged: bool
-    """Whether storage was at its ceiling in that time: the knee is then the ceiling's."""
+    """Whether storage was at its ceiling then: the knee is then the ceiling's."""
 
 
 class Service(Struct, frozen=True, kw_only=True):
     """One service: a number of containers, each with a pool."""
 
     name: str
+    """As it was given; alike ones are `service 1`, `service 2` …."""
     containers: int
+    """Containers of it."""
     pool: int
     """Most connections of one container's pool."""
 
     @property
-    def connections(self) -> int:
-        """Return the most connections it may open."""
+    def connections(self) -> Annotated[int, After("pool")]:
+        """The most it may open."""
         return self.containers * self.pool
 
 
@@ -57,25 +62,29 @@ class ServerCapacity(Struct, frozen=True, kw_only=True):
     """The connections that a server accepts and a machine runs; None for what is not known."""
 
     connection_max: int | None = None
+    """`max_connections` of the server."""
     reserved: int = SUPERUSER_RESERVED
+    """Of these, reserved for superusers and others."""
     others: int = 0
-    """Connections of all others, for example people, backups and monitors."""
+    """Connections of everybody else."""
     vcpu_count: int | None = None
+    """Processors of the machine."""
     curve: ScalabilityCurve | None = None
+    """Throughput that was measured or seen."""
     busy: float | None = None
-    """Measured mean of busy sessions."""
+    """Sessions at work on average, as they were seen."""
     per_s: float | None = None
-    """Transactions per second in that time."""
+    """Transactions per second at that time."""
     taken_ratio: float | None = None
-    """Connections that a transaction holds, for each that runs a statement, ≥ 1; None where it is not known."""
+    """Connections that transactions held for each session that ran a statement, as it was seen."""
 
     def connections_for(self, runs: int) -> int:
         """Return the connections with which so many sessions run a statement at the same time."""
         return ceil(runs * max(self.taken_ratio or 1.0, 1.0))
 
     @property
-    def usable(self) -> int | None:
-        """Return the number of connections for the services; None where it is not known."""
+    def usable(self) -> Annotated[int | None, After("taken_ratio")]:
+        """Connections left for the services."""
         if self.connection_max is None:
             return None
         return max(self.connection_max - self.reserved - self.others, 0)
@@ -105,25 +114,33 @@ class RecommendedPool(Struct, frozen=True, kw_only=True):
     """A pool for the containers of one service."""
 
     service: Service
+    """Its name."""
     pool: int
+    """Connections for each container's pool."""
     arithmetic: str
-    """The calculation of the number."""
+    """How the number came about."""
 
 
 class PoolSizing(Struct, frozen=True, kw_only=True):
     """The whole answer."""
 
     services: tuple[Service, ...]
+    """As they were given."""
     room: ServerCapacity
+    """The capacity of the server and the machine."""
     connections: int
     """The most that all pools together may open."""
     runs: int | None
-    """Busy sessions that the machine runs well; None where it is not known."""
+    """Sessions at work that the machine runs well."""
     basis: Basis
+    """The basis of `runs`; `ceiling` is measured while storage was at its ceiling."""
     verdict: PoolVerdict
+    """Whether the pools fit; the exit status is 0, 1, 1 and 2."""
     target: int | None
-    """Recommended connections of all pools together; None where nothing bounds them."""
+    """Connections that the pools should have together; null where nothing bounds them."""
     recommended: tuple[RecommendedPool, ...]
+    """A pool for each service; empty without a target."""
     needs_pooler: bool
     """Whether even one connection per container is more than the target."""
     notes: tuple[str, ...]
+    """Remarks for the reader."""

@@ -1,11 +1,13 @@
 """Published facts about connection poolers: defects by release, and defaults of settings."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
 from plimsoll.model.column import Day
+from plimsoll.model.kept import Kept
+from plimsoll.model.written import OneOf
 
 Pooler = Literal["pgpool", "pgbouncer"]
 
@@ -39,50 +41,54 @@ class PoolerDefault(Struct, frozen=True, kw_only=True):
     origin: Origin
 
 
-class PooledDatabase(Struct, frozen=True, kw_only=True):
+class PooledDatabase(Kept, frozen=True, kw_only=True):
     """A database that PgBouncer offers: a line of its section `[databases]`."""
 
     name: str
     """`*` matches every other database."""
     user: str | None = None
-    """The user that all its clients have at the server; None where each keeps its own name."""
+    """Whom every client of it becomes at the server."""
     size_max: int | None = None
-    """`pool_size`; None for `default_pool_size`."""
+    """`pool_size`; null for `default_pool_size`."""
     reserve: int | None = None
-    """`reserve_pool` or `reserve_pool_size`."""
+    """`reserve_pool_size`; null for that of all databases."""
     mode: str | None = None
-    """`pool_mode` of this database."""
+    """`pool_mode`; null for that of all databases."""
     servers_max: int | None = None
-    """`max_db_connections`."""
+    """`max_db_connections`; null for that of all databases."""
     size_min: int | None = None
-    """`min_pool_size`; None for the one of all databases."""
+    """`min_pool_size`; null for that of all databases."""
     server: str | None = None
-    """`db1:5432`, `:5432` for a socket of the same machine; None where it is not known."""
+    """`db1:5432`; `:5432` is a socket of the pooler's machine."""
 
 
-class PooledUser(Struct, frozen=True, kw_only=True):
+class PooledUser(Kept, frozen=True, kw_only=True):
     """A user with settings of its own in PgBouncer: a line of its section `[users]`."""
 
     name: str
+    """As the pooler knows it."""
     size_max: int | None = None
-    """`pool_size` of each of its pools (1.23 and later), before that of the database."""
+    """`pool_size` of each of its pools; null for the database's."""
     reserve: int | None = None
-    """`reserve_pool_size` (1.24 and later), before that of the database."""
+    """`reserve_pool_size`; null for the database's."""
     mode: str | None = None
-    """`pool_mode`, before that of the database."""
+    """`pool_mode`; null for the database's."""
     servers_max: int | None = None
-    """`max_user_connections`: of all its pools together."""
+    """`max_user_connections`; null for that of all users."""
 
 
 class PoolerConfig(Struct, frozen=True, kw_only=True):
     """The configuration of a pooler, from its file or its console; without passwords."""
 
-    kind: str
-    """`pgpool` or `pgbouncer`"""
+    kind: Annotated[str, OneOf(("pgpool", "pgbouncer"))]
+    """Whose configuration it is."""
     place: str
+    """Name of the file."""
     version: str | None = None
+    """The version given with --version."""
     settings: dict[str, str] = {}
-    """Only explicit settings, by the pooler's names; if a name is set twice, the last one applies."""
+    """Those that were set and are no secret, by the pooler's own names."""
     databases: tuple[PooledDatabase, ...] = ()
+    """Of PgBouncer; empty for Pgpool-II."""
     users: tuple[PooledUser, ...] = ()
-    """Of PgBouncer, those with settings of their own."""
+    """Of PgBouncer; empty for Pgpool-II."""

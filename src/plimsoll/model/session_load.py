@@ -6,12 +6,14 @@ from typing import Literal
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Origin
+from plimsoll.model.kept import Kept
+from plimsoll.model.written import Moment, Positive, Ratio
 
 MOST_KEYS = 25
 """Statements, users or hosts in an answer of Performance Insights: its largest Limit (API Reference, 2026-11)."""
 
 
-class WaitLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WaitLoad(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Sessions that waited for one event."""
 
     type: str
@@ -22,7 +24,7 @@ class WaitLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Average active sessions over the stretch."""
 
 
-class KeyLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class KeyLoad(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Sessions of one statement, user or host."""
 
     id: str
@@ -35,7 +37,7 @@ class KeyLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of them in each wait event."""
 
 
-class SessionSpan(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionSpan(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """The sessions of one stretch of time."""
 
     start_s: int
@@ -58,7 +60,7 @@ class StretchKind(StrEnum):
     """Requests waited in it, and no limit explains it."""
 
 
-class SessionLoad(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionLoad(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Who was active while a limit was reached, and in a stretch in which none was."""
 
     why: StretchKind
@@ -92,51 +94,68 @@ class EventUse(Struct, frozen=True, kw_only=True):
     """A wait event with its sessions and its meaning."""
 
     name: str
-    sessions: float
+    """As the console shows it: `IO:DataFileRead`."""
+    sessions: Positive
+    """Average active sessions in it."""
     storage: StorageWait
+    """Whether a session in it waits for storage; `unclear`: the event covers work in memory and I/O."""
     work: str
-    """Empty for an event that does not concern storage."""
+    """The work it is for, such as `data reads` or `log`; empty for an event that does not concern storage."""
 
 
 class StatementUse(Struct, frozen=True, kw_only=True):
     """One statement, user or host as a share of the waiting for I/O."""
 
     id: str
+    """Id of the source; empty if it gave none."""
     text: str
-    sessions: float
-    io_sessions: float
-    """Average sessions that waited for storage."""
-    unclear_sessions: float
-    """Average sessions in events that may be I/O."""
-    io_share: float
-    """Of all sessions that waited for storage, 0–1."""
+    """The statement without its literals, cut at 500 characters, or the name."""
+    sessions: Positive
+    """Average active sessions, at work or waiting."""
+    io_sessions: Positive
+    """Of these, the sessions that waited for storage."""
+    unclear_sessions: Positive
+    """Of these, the sessions in events that may be I/O."""
+    io_share: Ratio
+    """Share of all sessions that waited for storage."""
     events: tuple[EventUse, ...]
     """Its largest wait events."""
-    outside_io_sessions: float | None
-    """The same outside the stretch; None if that is not known."""
+    outside_io_sessions: Positive | None
+    """Sessions that waited for storage in the stretch without a limit; null if not known."""
     outside_is_bound: bool = False
-    """Whether that is an upper bound: it was not among the top statements there."""
+    """Whether that number is an upper bound: the statement was not among the top 25 there."""
 
 
 class StatementLoad(Struct, frozen=True, kw_only=True):
     """The statements of a stretch at a limit, by what they waited for."""
 
     why: StretchKind
-    start_s: int
-    end_s: int
-    sessions: float
-    """Average active sessions, at work or waiting."""
-    io_sessions: float
-    unclear_sessions: float
+    """Why this stretch: a ceiling was reached in it, or requests waited in it and no ceiling explains that."""
+    start_s: Moment
+    """Begin of the stretch, the longest of its kind in the window."""
+    end_s: Moment
+    """End of it."""
+    sessions: Positive
+    """Average active sessions."""
+    io_sessions: Positive
+    """Of these, the sessions that waited for storage."""
+    unclear_sessions: Positive
+    """Of these, the sessions in events that may be I/O."""
     events: tuple[EventUse, ...]
-    """All wait events of the stretch, the largest first."""
+    """All wait events, the largest first."""
     statements: tuple[StatementUse, ...]
-    """Those that waited for storage, the largest share first."""
+    """Statements that waited for storage, the largest first; of the 25 with the most sessions."""
     users: tuple[StatementUse, ...]
+    """The same by user of the database."""
     hosts: tuple[StatementUse, ...]
-    outside_start_s: int | None
-    outside_end_s: int | None
-    outside_sessions: float | None
-    outside_io_sessions: float | None
-    listed_share: float
-    """Share of the waiting for storage that `statements` account for, 0–1."""
+    """The same by host of the client."""
+    outside_start_s: Moment | None
+    """Begin of the longest stretch without a ceiling and without waiting; null if there is none."""
+    outside_end_s: Moment | None
+    """End of it."""
+    outside_sessions: Positive | None
+    """Average active sessions in it."""
+    outside_io_sessions: Positive | None
+    """Of these, the sessions that waited for storage."""
+    listed_share: Ratio
+    """Share of the waiting for storage that `statements` account for."""

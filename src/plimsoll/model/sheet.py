@@ -4,27 +4,39 @@ The limit sheet: the rates that an instance can reach at each I/O size, by its d
 Rates are reads and writes together.
 """
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Ceiling, Family, Origin
 from plimsoll.model.instance import Instance
-from plimsoll.model.metric import Metric
+from plimsoll.model.metric import BalanceMetric
+from plimsoll.model.written import Count, OneOf, Positive
+
+ChainFamily = Annotated[
+    Family, OneOf(("instance_ebs_throughput", "instance_ebs_iops", "volume_throughput", "volume_iops"))
+]
+"""A limit in the chain that requests to storage pass."""
 
 
 class ChainRate(Struct, frozen=True, kw_only=True):
     """The rate of the chain at one I/O size, and the family that bounds it there."""
 
-    bytes_per_s: float
-    ops_per_s: float
-    binding: Family
+    bytes_per_s: Positive
+    """Throughput, reads and writes together, in bytes/s."""
+    ops_per_s: Positive
+    """IOPS, reads and writes together."""
+    binding: ChainFamily
+    """The limit that binds at this size."""
 
 
 class SheetRow(Struct, frozen=True, kw_only=True):
     """One I/O size."""
 
-    io_size_bytes: float
+    io_size_bytes: Positive
+    """Size of each read or write, in bytes."""
     baseline: ChainRate
-    """The sustained rate."""
+    """The rate that can be sustained for any time."""
     burst: ChainRate
     """The rate while all credits last; equal to the baseline without credits."""
 
@@ -32,11 +44,16 @@ class SheetRow(Struct, frozen=True, kw_only=True):
 class Knee(Struct, frozen=True, kw_only=True):
     """The I/O size below which IOPS bind, and above which throughput does."""
 
-    io_size_bytes: float
-    bytes_per_s: float
-    ops_per_s: float
-    below: Family
-    above: Family
+    io_size_bytes: Positive
+    """The size, in bytes."""
+    bytes_per_s: Positive
+    """Throughput that binds above it, in bytes/s."""
+    ops_per_s: Positive
+    """IOPS that bind below it."""
+    below: ChainFamily
+    """The limit that binds below this size."""
+    above: ChainFamily
+    """The limit that binds above this size."""
 
 
 class StageLine(Struct, frozen=True, kw_only=True):
@@ -50,45 +67,53 @@ class StageLine(Struct, frozen=True, kw_only=True):
 class BalanceNote(Struct, frozen=True, kw_only=True):
     """Whether a balance metric can move on this instance, and why."""
 
-    metric: Metric
+    metric: BalanceMetric
+    """The metric: `EBSByteBalance%`, `EBSIOBalance%`, `BurstBalance` or `CPUCreditBalance`."""
     can_move: bool | None
-    """None where it is not documented."""
+    """Whether it can move; null where that is not documented."""
     reason: str
-    """A sentence part with numbers and units."""
+    """Why, with numbers and units."""
 
 
 class UnusableStorage(Struct, frozen=True, kw_only=True):
     """Storage performance that was bought and that the instance cannot use."""
 
-    family: Family
-    unit: str
-    bought: float
-    """Sustained rate of the volumes, in `unit`."""
-    burst: float
-    """Burst of the instance, while its credits last."""
-    baseline: float
-    """Baseline of the instance."""
+    family: Annotated[Family, OneOf(("volume_throughput", "volume_iops"))]
+    """The limit of the volumes."""
+    unit: Annotated[str, OneOf(("bytes/s", "ops/s"))]
+    """Unit of the three numbers."""
+    bought: Positive
+    """The sustained rate of all volumes together."""
+    burst: Positive
+    """The burst of the instance while its credits last."""
+    baseline: Positive
+    """The baseline of the instance."""
 
 
 class LimitSheet(Struct, frozen=True, kw_only=True):
     """The result of `plimsoll limits`."""
 
     instance: Instance
-    volume_count: int | None
+    """The described instance."""
+    volume_count: Count | None
+    """EBS volumes of all storage together, as given or by the striping rule; null where not known."""
     rows: tuple[SheetRow, ...]
-    """For the sizes people ask for, 8 KiB to 1 MiB."""
+    """I/O sizes from 8 KiB to 1 MiB; empty where no storage limit is documented, for example for Aurora."""
     knee: Knee | None
+    """Knee of the baseline; null where `rows` is empty, or IOPS or throughput bind at every size."""
     burst_knee: Knee | None
-    """None where one dimension binds at every size, or the chain does not burst."""
+    """Knee while all credits last; null where nothing bursts, or IOPS or throughput bind at every size."""
     curve: tuple[SheetRow, ...]
     """The same, dense enough to draw."""
     stages: tuple[StageLine, ...]
     """The rates of each family alone at the sizes of `curve`."""
     ceilings: tuple[Ceiling, ...]
-    """Every documented ceiling, legacy ones included."""
+    """Every documented number, legacy limits included."""
     balances: tuple[BalanceNote, ...]
+    """Credit balances of this instance."""
     unreachable: tuple[UnusableStorage, ...]
+    """Rates of the volumes beyond the instance's limits."""
     origins: tuple[Origin, ...]
-    """Where the numbers come from, each once, in the order of the ceilings."""
+    """Published sources of `ceilings`, each once."""
     notes: tuple[str, ...]
-    """Sentences about what is not known, or not sure."""
+    """Unknown or uncertain facts, as sentences."""

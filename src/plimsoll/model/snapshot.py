@@ -10,20 +10,21 @@ from msgspec import Struct
 
 from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance
+from plimsoll.model.kept import EpochTime, Kept
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
 from plimsoll.model.session_load import SessionLoad
 
 
-class Gap(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Gap(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Something that could not be read, and what would supply it."""
 
     metric: str
-    """Our metric name, or the name of the setting that is missing."""
+    """Its name in CloudWatch."""
     reason: str
-    """Why it is missing: `not in the export`, `access denied`, `partial data` …"""
+    """Why it is missing."""
     remedy: str
-    """What would supply it: a permission, a flag, a metric to export."""
+    """What would supply it; may be empty."""
     is_failed: bool = False
     """Whether a request for it was refused or answered in part; false where nothing could be requested."""
 
@@ -47,15 +48,18 @@ class EventKind(StrEnum):
     OTHER = "other"
 
 
-class Annotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Annotation(Kept, frozen=True, kw_only=True, omit_defaults=True):
     """Something that happened at a moment, to be shown on the timeline."""
 
-    time_s: int
+    time_s: EpochTime
+    """When."""
     text: str
+    """The text of the source."""
     kind: EventKind = EventKind.OTHER
+    """Its effect on the metrics; `optimisation`: a storage modification in progress, `conversion`: became Multi-AZ."""
 
 
-class CreditClock(Struct, frozen=True, kw_only=True):
+class CreditClock(Kept, frozen=True, kw_only=True):
     """The relation of a snapshot's times to real time, where a gate ran with a faster credit clock."""
 
     ratio: float

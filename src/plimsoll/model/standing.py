@@ -1,11 +1,10 @@
 """The health of a server: ages of ids, holders of old row versions and WAL, bloat, sequences, invalid indexes."""
 
-from msgspec import Struct
-
+from plimsoll.model.kept import Kept
 from plimsoll.model.postgres import LEAF_FILL_RATIO
 
 
-class DatabaseAge(Struct, frozen=True, kw_only=True):
+class DatabaseAge(Kept, frozen=True, kw_only=True):
     """The ages of the oldest ids of a database."""
 
     name: str
@@ -15,14 +14,14 @@ class DatabaseAge(Struct, frozen=True, kw_only=True):
     takes_connections: bool
 
 
-class TableAge(Struct, frozen=True, kw_only=True):
+class TableAge(Kept, frozen=True, kw_only=True):
     """The age of the oldest id of a table, or of its TOAST values."""
 
     name: str
     age: int
 
 
-class ReplicationSlot(Struct, frozen=True, kw_only=True):
+class ReplicationSlot(Kept, frozen=True, kw_only=True):
     """A replication slot."""
 
     name: str
@@ -45,7 +44,7 @@ class ReplicationSlot(Struct, frozen=True, kw_only=True):
     """Since it was used last (17 and later)."""
 
 
-class PreparedTransaction(Struct, frozen=True, kw_only=True):
+class PreparedTransaction(Kept, frozen=True, kw_only=True):
     """A prepared transaction that is neither committed nor rolled back."""
 
     gid: str
@@ -55,7 +54,7 @@ class PreparedTransaction(Struct, frozen=True, kw_only=True):
     xid_age: int
 
 
-class XminHolder(Struct, frozen=True, kw_only=True):
+class XminHolder(Kept, frozen=True, kw_only=True):
     """A session whose snapshot or transaction keeps dead rows."""
 
     pid: int
@@ -71,7 +70,7 @@ class XminHolder(Struct, frozen=True, kw_only=True):
     """What it runs or ran last, without values."""
 
 
-class Sequence(Struct, frozen=True, kw_only=True):
+class Sequence(Kept, frozen=True, kw_only=True):
     """A sequence that has used at least half of its numbers or of its column's range."""
 
     name: str
@@ -87,7 +86,7 @@ class Sequence(Struct, frozen=True, kw_only=True):
     """Largest number of the column's type; None where that is bigint or no column is known."""
 
 
-class InvalidIndex(Struct, frozen=True, kw_only=True):
+class InvalidIndex(Kept, frozen=True, kw_only=True):
     """An index that no query may use, and that nobody is building."""
 
     name: str
@@ -98,7 +97,7 @@ class InvalidIndex(Struct, frozen=True, kw_only=True):
     definition: str
 
 
-class TableSpace(Struct, frozen=True, kw_only=True):
+class TableSpace(Kept, frozen=True, kw_only=True):
     """The facts from which a table's expected size follows; row counts are of the last vacuum or analyze."""
 
     name: str
@@ -120,7 +119,7 @@ class TableSpace(Struct, frozen=True, kw_only=True):
     """Whose values stay in the rows that were not written since."""
 
 
-class IndexSpace(Struct, frozen=True, kw_only=True):
+class IndexSpace(Kept, frozen=True, kw_only=True):
     """The facts from which a B-tree's expected size follows."""
 
     name: str
@@ -132,7 +131,7 @@ class IndexSpace(Struct, frozen=True, kw_only=True):
     fill_ratio: float = LEAF_FILL_RATIO
 
 
-class ServerHealth(Struct, frozen=True, kw_only=True):
+class ServerHealth(Kept, frozen=True, kw_only=True):
     """All health data that was read; None for a part that was not."""
 
     databases: tuple[DatabaseAge, ...] | None = None

@@ -1,58 +1,70 @@
 """Waiting that no ceiling explains: its time, its length, and its possible causes."""
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.written import Moment, OneOf, Positive
 
 
 class CeilingShare(Struct, frozen=True, kw_only=True):
     """A served rate as a share of a documented ceiling."""
 
     family: Family
+    """Which limit."""
     phase: Phase
-    value: float
+    """Which number of it."""
+    value: Positive
     """The ceiling, bytes/s or ops/s."""
-    ratio: float
-    """Mean rate ÷ ceiling; below 1 unless credits paid for more."""
+    ratio: Positive
+    """Mean rate as a ratio of the ceiling; above 1 where credits paid for more."""
 
 
 class UnexplainedWaiting(Struct, frozen=True, kw_only=True):
     """A stretch of time during which requests waited although no ceiling was found to bind."""
 
-    start_s: int
-    end_s: int
-    """Epoch seconds UTC; [start, end)."""
-    waiting_s: float
-    """Time within it for which requests waited; pauses of a few minutes lie between."""
-    times: float
-    """Latency ÷ reference, median while they waited."""
-    latency_s: float
-    latency_reference_s: float
-    """
-    Median latency while they waited, and the latency of the same mix when requests do not wait.
-
-    A window that never shows that is compared with its fastest tenth, which may be slower.
-    """
-    queue_depth: float | None
-    bytes_per_s: float | None
-    ops_per_s: float | None
-    """Median rates while they waited, reads and writes together."""
-    io_size_bytes: float | None
+    start_s: Moment
+    """First moment."""
+    end_s: Moment
+    """First moment after it."""
+    waiting_s: Positive
+    """Time within it for which requests waited, in seconds."""
+    times: Positive
+    """Latency as a multiple of the reference, median while they waited."""
+    latency_s: Positive
+    """Median latency while they waited, in seconds."""
+    latency_reference_s: Positive
+    """Latency of the same mix of requests without waiting, in seconds; in a window that never
+    shows it, the latency of its fastest tenth."""
+    queue_depth: Positive | None
+    """Median number of requests waiting or in service."""
+    bytes_per_s: Positive | None
+    """Median throughput while they waited, reads and writes together, bytes/s."""
+    ops_per_s: Positive | None
+    """Median rate of operations while they waited, reads and writes together, ops/s."""
+    io_size_bytes: Positive | None
+    """Mean I/O size while they waited, in bytes."""
     shares: tuple[CeilingShare, ...]
-    """The mean rates as shares of every present ceiling, the largest first."""
+    """These rates as shares of every present ceiling, the largest first."""
 
 
 class WaitingCause(Struct, frozen=True, kw_only=True):
     """A possible cause of waiting, and the check that confirms or excludes it."""
 
-    code: str
-    """`events`, `undocumented_limit`, `within_sample`, `cpu`, `replication`, `storage_fault`"""
+    code: Annotated[
+        str, OneOf(("events", "undocumented_limit", "within_sample", "cpu", "replication", "storage_fault"))
+    ]
+    """`events`: a restore, change, backup or failover; `undocumented_limit`: the rate stood still;
+    `within_sample`: a ceiling reached for a part of each sample; `cpu`: finished I/O was taken
+    up late; `replication`: the Multi-AZ standby; `storage_fault`: a neighbour, a volume or the
+    host."""
     text: str
-    """A sentence: the cause, and the measurement that is evidence for it."""
+    """The cause, and the measurement that is evidence for it."""
     check: str
-    """How to check it, as a sentence."""
+    """How to check it."""
     has_evidence: bool
-    """Whether a measurement in this window is evidence for it; otherwise it is only possible."""
+    """Whether a measurement in this window is evidence for it."""
 
 
 def waiting_s_of(waiting: tuple[UnexplainedWaiting, ...]) -> float:

@@ -15,7 +15,7 @@ from plimsoll.app.lake.files import snapshot_points
 from plimsoll.app.lake.ingest import _description
 from plimsoll.app.lake.verdict import verdict_function
 from plimsoll.fleet.parts import parts_of
-from plimsoll.fleet.tables import DESCRIBED, POINTS, VERDICTS
+from plimsoll.fleet.tables import DESCRIBED, POINTS
 from plimsoll.fleet.verdict import VerdictLaw, instance_verdict, snapshot_of
 from plimsoll.model.fleet import FleetVerdict
 from plimsoll.model.plan import FirstOptions, Judgement, Option, Plan
@@ -48,10 +48,6 @@ def test_points_become_the_snapshot_they_were():
     expected: Snapshot = example(STORY)
 
     assert dict(expected.series) == dict(snapshot_of(points, described).series)
-
-
-def test_the_row_has_the_columns_of_the_table():
-    assert tuple(VERDICTS.names) == FleetVerdict.__struct_fields__
 
 
 def test_a_limit_is_found_with_what_is_paid_for_and_what_would_help():

@@ -13,22 +13,10 @@ import numpy as np
 from msgspec import UNSET
 
 from plimsoll.errors import DataError
-from plimsoll.model.database import Observation
-from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
-from plimsoll.model.session_load import SessionLoad
-from plimsoll.model.snapshot import Annotation, CreditClock, Gap, Snapshot
-from plimsoll.model.snapshot_file.database import ObservationRecord
-from plimsoll.model.snapshot_file.form import (
-    AnnotationRecord,
-    CreditClockRecord,
-    GapRecord,
-    SeriesRecord,
-    SnapshotRecord,
-)
-from plimsoll.model.snapshot_file.instance import InstanceRecord
-from plimsoll.model.snapshot_file.session_load import SessionLoadRecord
+from plimsoll.model.snapshot import Snapshot
+from plimsoll.model.snapshot_file.form import SeriesRecord, SnapshotRecord
 from plimsoll.model.snapshot_file.versions import SCHEMA, migrated
 
 T = TypeVar("T")
@@ -36,23 +24,21 @@ T = TypeVar("T")
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """Return the snapshot, without tags, as UTF-8 JSON; equal snapshots give equal bytes."""
-    clock = snapshot.credit_clock
-    watched, load = snapshot.observation, snapshot.session_load
     return msgspec.json.encode(
         SnapshotRecord(
             schema=SCHEMA,
-            instance=_as(msgspec.structs.replace(snapshot.instance, tags=UNSET), InstanceRecord),
+            instance=_checked(msgspec.structs.replace(snapshot.instance, tags=UNSET)),
             source=snapshot.source,
             is_simulated=snapshot.is_simulated,
             note=snapshot.note,
-            gaps=tuple(_as(gap, GapRecord) for gap in snapshot.gaps),
-            annotations=tuple(_as(note, AnnotationRecord) for note in snapshot.annotations),
+            gaps=snapshot.gaps,
+            annotations=tuple(_checked(note) for note in snapshot.annotations),
             series=_series_files(snapshot.series),
             fine=_series_files(snapshot.fine),
-            observation=None if watched is None else _as(watched, ObservationRecord),
-            credit_clock=None if clock is None else _as(clock, CreditClockRecord),
+            observation=snapshot.observation and _checked(snapshot.observation),
+            credit_clock=snapshot.credit_clock and _checked(snapshot.credit_clock),
             asked_s=snapshot.asked_s,
-            session_load=None if load is None else _as(load, SessionLoadRecord),
+            session_load=snapshot.session_load and _checked(snapshot.session_load),
         )
     )
 
@@ -75,20 +61,19 @@ def decode_snapshot(text: bytes) -> Snapshot:
         raise DataError(
             f"not a readable snapshot: {error}", "Save snapshots with 'plimsoll record TARGET -o FILE'."
         ) from error
-    watched, clock, load = record.observation, record.credit_clock, record.session_load
     return Snapshot(
-        instance=_as(record.instance, Instance),
+        instance=record.instance,
         series={s.metric: _series(s) for s in record.series},
         source=record.source,
         is_simulated=record.is_simulated,
         note=record.note,
-        gaps=tuple(_as(gap, Gap) for gap in record.gaps),
-        annotations=tuple(_as(note, Annotation) for note in record.annotations),
+        gaps=record.gaps,
+        annotations=record.annotations,
         fine={s.metric: _series(s) for s in record.fine},
-        observation=None if watched is None else _as(watched, Observation),
-        credit_clock=None if clock is None else _as(clock, CreditClock),
+        observation=record.observation,
+        credit_clock=record.credit_clock,
         asked_s=record.asked_s,
-        session_load=None if load is None else _as(load, SessionLoad),
+        session_load=record.session_load,
     )
 
 
@@ -98,9 +83,9 @@ class _Head(msgspec.Struct):
     schema: str = ""
 
 
-def _as(value: object, kind: type[T]) -> T:
-    """Return a record as the model's type with the same fields, or the reverse."""
-    return msgspec.convert(msgspec.to_builtins(value), type=kind)
+def _checked(value: T) -> T:
+    """Return a value within its bounds, with whole numbers as floats where its type says so: equal bytes."""
+    return msgspec.convert(msgspec.to_builtins(value), type=type(value))
 
 
 def is_snapshot(document: Any) -> bool:

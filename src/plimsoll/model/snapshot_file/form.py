@@ -1,16 +1,16 @@
-"""The form of a snapshot file, as it is written today."""
+"""The form of a snapshot file, as it is written today: the model's own values, and series as lists of numbers."""
 
-from msgspec import field
+from msgspec import UNSET, Struct, field
 
+from plimsoll.model.database import Observation
+from plimsoll.model.instance import Instance
+from plimsoll.model.kept import EpochTime
 from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot import EventKind
-from plimsoll.model.snapshot_file.database import ObservationRecord
-from plimsoll.model.snapshot_file.instance import InstanceRecord
-from plimsoll.model.snapshot_file.record import EpochTime, Record
-from plimsoll.model.snapshot_file.session_load import SessionLoadRecord
+from plimsoll.model.session_load import SessionLoad
+from plimsoll.model.snapshot import Annotation, CreditClock, Gap
 
 
-class SeriesRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SeriesRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """
     One series: on a grid from `start_s` on, with null where nothing was measured, or with its times.
 
@@ -24,44 +24,24 @@ class SeriesRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     time_s: list[int] | None = None
 
 
-class GapRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that could not be read, and what would supply it."""
-
-    metric: str
-    reason: str
-    remedy: str
-    is_failed: bool = False
-
-
-class AnnotationRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that happened at a moment."""
-
-    time_s: EpochTime
-    text: str
-    kind: EventKind = EventKind.OTHER
-
-
-class CreditClockRecord(Record, frozen=True, kw_only=True):
-    """The relation of the series' times to real time."""
-
-    ratio: float
-    emulated_s: float
-    real_s: float
-
-
-class SnapshotRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SnapshotRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The whole file."""
 
     schema: str
-    instance: InstanceRecord
+    instance: Instance
     source: str
     series: list[SeriesRecord]
     is_simulated: bool = False
     note: str = ""
-    gaps: tuple[GapRecord, ...] = ()
-    annotations: tuple[AnnotationRecord, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
     fine: list[SeriesRecord] = field(default_factory=list)
-    observation: ObservationRecord | None = None
-    credit_clock: CreditClockRecord | None = None
+    observation: Observation | None = None
+    credit_clock: CreditClock | None = None
     asked_s: tuple[EpochTime, EpochTime] | None = None
-    session_load: SessionLoadRecord | None = None
+    session_load: SessionLoad | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse tags, which a file does not have: people share snapshots, and tags name teams and products."""
+        if self.instance.tags is not UNSET:
+            raise ValueError("Object contains unknown field `tags` - at `$.instance`")

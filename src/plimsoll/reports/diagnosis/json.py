@@ -1,131 +1,110 @@
 """
 The diagnosis as JSON: the form `plimsoll.report/1`, described in docs/reference/report-json.md.
 
-Rule 1: every field is always there; what is not known is null.
-Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, bytes, operations,
-        ratios 0–1. Keys are sorted, so equal diagnoses give equal bytes.
+Keys are sorted, so equal diagnoses give equal bytes.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import ClassVar, Literal
+
+import msgspec
+from msgspec import Struct
 
 from plimsoll.model.cause import Inspection
-from plimsoll.model.ceiling import Ceiling
-from plimsoll.model.contained import guarded, guarded_each
-from plimsoll.model.diagnosis import BucketFit, CeilingTime, Diagnosis, Interval, Resource, RuledOut
+from plimsoll.model.contained import guarded
+from plimsoll.model.diagnosis import CeilingTime, Diagnosis
+from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.now import open_at, reaches_end
-from plimsoll.model.own_event import OwnEventIo, OwnEventsIo
-from plimsoll.model.session_load import StatementLoad
-from plimsoll.model.snapshot import Annotation
-from plimsoll.model.waiting import UnexplainedWaiting
-from plimsoll.reports.diagnosis.activity_objects import OwnEventObject, OwnEventsObject, StatementLoadObject
+from plimsoll.model.written import Count, Inline, Moment, Positive
 from plimsoll.reports.diagnosis.events import in_order
 from plimsoll.reports.diagnosis.headline import headline
-from plimsoll.reports.diagnosis.json_objects import (
-    AnnotationObject,
-    BucketObject,
-    CeilingObject,
-    CeilingTimeObject,
-    IntervalObject,
-    NowObject,
-    ReportDocument,
-    ReportWindowObject,
-    ResourceObject,
-    RuledOutObject,
-    WaitingObject,
-)
-from plimsoll.reports.inspect.json import inspection_document
-from plimsoll.reports.render.json_values import instance_object, json_bytes, same_fields
-from plimsoll.units import format_time
+from plimsoll.reports.inspect.json import InspectionDocument, inspection_document
+from plimsoll.reports.render.form import Document
+from plimsoll.reports.render.json_values import json_bytes
 
-_Item = TypeVar("_Item")
-_Made = TypeVar("_Made")
+
+class ReportWindowObject(Struct, frozen=True, kw_only=True):
+    """The time that was judged."""
+
+    start_s: Moment
+    """First moment."""
+    end_s: Moment
+    """First moment after it."""
+    duration_s: Count
+    """Length in seconds."""
+    step_s: Count
+    """Length of the usual step between samples, in seconds; 0 where storage was not measured."""
+    measured_s: Positive
+    """Seconds of the window for which storage was measured."""
+    asked_s: Count
+    """Length of the requested window, in seconds; that of the samples where none was requested."""
+
+
+class NowObject(Struct, frozen=True, kw_only=True):
+    """The state at the end of the window. It does not depend on the time at which the report was made."""
+
+    is_bound: bool
+    """Whether a ceiling binds at the end of the window."""
+    is_waiting: bool
+    """Whether requests wait at the end of the window and no ceiling explains it."""
+    bound: CeilingTime | None
+    """The ceiling that binds then, with all its time in the window; null if none does."""
+    last_end_s: Moment | None
+    """End of the last interval at a ceiling or of waiting; null where there was neither."""
+
+
+class ReportDocument(Document, frozen=True, kw_only=True):
+    """
+    Plimsoll report.
+
+    What `plimsoll diagnose --format json` writes. Every field is always present; null means not
+    known. SI units throughout: seconds, bytes, operations, ratios 0–1.
+    """
+
+    LEFT_OUT: ClassVar = {Diagnosis: ("step_s", "measured_s", "asked_s"), Instance: ("tags",), Storage: ("additional",)}
+
+    schema: Literal["plimsoll.report/1"] = "plimsoll.report/1"
+    """Name and version of this form."""
+    headline: str
+    """The verdict in one sentence for people."""
+    window: ReportWindowObject
+    """The time that was judged."""
+    diagnosis: Inline[Diagnosis]
+    now: NowObject
+    """The state at the end of the window."""
+    inspection: InspectionDocument | None
+    """The causes of reads and writes inside the database, as a document of the form
+    `plimsoll.inspection/1`; null without `--dsn`."""
 
 
 def render_json(diagnosis: Diagnosis, inspection: Inspection | None = None) -> bytes:
     """Return the diagnosis as JSON."""
-    binding = diagnosis.binding
-    document = same_fields(
-        ReportDocument,
+    shown = msgspec.structs.replace(
         diagnosis,
+        annotations=tuple(in_order(diagnosis.annotations)),
+        intervals=tuple(
+            msgspec.structs.replace(one, step_s=one.step_s or diagnosis.step_s) for one in diagnosis.intervals
+        ),
+    )
+    document = ReportDocument(
         headline=guarded("the headline", lambda: headline(diagnosis), diagnosis.verdict.value),
-        instance=instance_object(diagnosis.instance),
         window=_window(diagnosis),
-        binding=_ceiling_time(binding) if binding else None,
-        next_ceiling=_ceiling(diagnosis.next_ceiling),
-        intervals=_each("an interval", diagnosis.intervals, lambda one: _interval(one, diagnosis.step_s)),
-        time_at=_each("the time at a limit", diagnosis.time_at, _ceiling_time),
-        resources=_each("a resource", diagnosis.resources, _resource),
-        buckets=_each("a bucket", diagnosis.buckets, _bucket),
-        ceilings=_each("a documented ceiling", diagnosis.ceilings, _ceiling),
+        diagnosis=shown,
         now=_now(diagnosis),
-        waiting=_each("an interval of waiting", diagnosis.waiting, _waiting),
-        annotations=_each("an event", in_order(diagnosis.annotations), _annotation),
-        statements=guarded("the statements", lambda: _statements(diagnosis.statements), None),
-        own_events=guarded("your events", lambda: _own_events(diagnosis.own_events), None),
         inspection=None if inspection is None else guarded("causes", lambda: inspection_document(inspection), None),
     )
     return json_bytes(document)
 
 
-def _each(part: str, items: Iterable[_Item], compute: Callable[[_Item], _Made]) -> tuple[_Made, ...]:
-    """Return the objects of a list, without those that are lost to an internal error."""
-    return tuple(guarded_each(lambda _: part, items, compute))
-
-
 def _window(diagnosis: Diagnosis) -> ReportWindowObject:
     start_s, end_s = diagnosis.window_s
-    return same_fields(
-        ReportWindowObject,
-        diagnosis,
-        start=format_time(start_s),
-        end=format_time(end_s),
+    return ReportWindowObject(
+        start_s=start_s,
+        end_s=end_s,
         duration_s=end_s - start_s,
+        step_s=diagnosis.step_s,
+        measured_s=diagnosis.measured_s,
         asked_s=diagnosis.span_s,
     )
-
-
-def _annotation(note: Annotation) -> AnnotationObject:
-    return same_fields(AnnotationObject, note, time=format_time(note.time_s))
-
-
-def _ceiling(ceiling: Ceiling | None) -> CeilingObject | None:
-    if ceiling is None:
-        return None
-    origin = ceiling.origin
-    return same_fields(
-        CeilingObject,
-        ceiling,
-        source=origin.source,
-        read_on=origin.read_on,
-        valid_from=origin.valid_from,
-        valid_to=origin.valid_to,
-    )
-
-
-def _ceiling_time(at: CeilingTime) -> CeilingTimeObject:
-    return same_fields(
-        CeilingTimeObject,
-        at,
-        former_phase=at.ceiling.former_phase if at.ceiling else None,
-        ceiling=_ceiling(at.ceiling),
-    )
-
-
-def _interval(interval: Interval, step_s: int) -> IntervalObject:
-    return same_fields(
-        IntervalObject,
-        interval,
-        start=format_time(interval.start_s),
-        end=format_time(interval.end_s),
-        ceiling=_ceiling(interval.ceiling),
-        ruled_out=tuple(_ruled_out(one) for one in interval.ruled_out),
-        step_s=interval.step_s or step_s,
-    )
-
-
-def _ruled_out(one: RuledOut) -> RuledOutObject:
-    return same_fields(RuledOutObject, one, ceiling=_ceiling(one.ceiling))
 
 
 def _now(diagnosis: Diagnosis) -> NowObject:
@@ -135,45 +114,6 @@ def _now(diagnosis: Diagnosis) -> NowObject:
     return NowObject(
         is_bound=at is not None,
         is_waiting=any(reaches_end(diagnosis, w.end_s) for w in diagnosis.waiting),
-        bound=_ceiling_time(at) if at else None,
-        last_end=format_time(max(ends)) if ends else None,
+        bound=at,
+        last_end_s=max(ends) if ends else None,
     )
-
-
-def _waiting(one: UnexplainedWaiting) -> WaitingObject:
-    return same_fields(WaitingObject, one, start=format_time(one.start_s), end=format_time(one.end_s))
-
-
-def _resource(resource: Resource) -> ResourceObject:
-    return same_fields(ResourceObject, resource, ceiling=_ceiling(resource.ceiling))
-
-
-def _bucket(bucket: BucketFit) -> BucketObject:
-    return same_fields(BucketObject, bucket, grants=tuple(format_time(at) for at in bucket.grant_s))
-
-
-def _statements(load: StatementLoad | None) -> StatementLoadObject | None:
-    if load is None:
-        return None
-    return same_fields(
-        StatementLoadObject,
-        load,
-        start=format_time(load.start_s),
-        end=format_time(load.end_s),
-        outside_start=_moment(load.outside_start_s),
-        outside_end=_moment(load.outside_end_s),
-    )
-
-
-def _own_events(own: OwnEventsIo | None) -> OwnEventsObject | None:
-    if own is None:
-        return None
-    return same_fields(OwnEventsObject, own, events=tuple(_own_event(e) for e in own.events))
-
-
-def _own_event(event: OwnEventIo) -> OwnEventObject:
-    return same_fields(OwnEventObject, event, start=format_time(event.start_s), end=_moment(event.end_s))
-
-
-def _moment(epoch_s: int | None) -> str | None:
-    return None if epoch_s is None else format_time(epoch_s)

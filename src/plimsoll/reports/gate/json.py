@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from plimsoll.reports.render.json_values import Positive, Ratio, json_text, same_fields
+from plimsoll.model.written import Positive, Ratio
+from plimsoll.reports.render.json_values import json_text, same_fields
 
 
 class StageObject(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
 """
-The JSON Schema of a document, from the Struct that is its form.
+The JSON Schema of a document, from the Structs that it is made of.
 
-Rule 1: the Struct is the only source. Field names and types are its own, meanings are the docstrings
-        below the fields, titles and descriptions the docstrings of the classes.
+Rule 1: the Structs are the only source. Field names and types are those that `reports.render.form` writes, meanings
+        are the docstrings below the fields, titles and descriptions the docstrings of the classes.
 Rule 2: every field is required and no other is allowed, at every depth.
 Rule 3: a document inside another one is an object here; its own schema describes it.
 """
@@ -12,15 +12,18 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from plimsoll.model.field_docstrings import field_docstrings
+from plimsoll.model.written import Mark
+from plimsoll.reports.render.form import FormField, fields_of, is_document
 
 Rule = dict[str, Any]
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_MOMENT = "UTC, ISO 8601 to the second with `Z`."
 
 
 def schema_of(document: type[msgspec.Struct], *beside: type[msgspec.Struct]) -> Rule:
@@ -29,34 +32,31 @@ def schema_of(document: type[msgspec.Struct], *beside: type[msgspec.Struct]) -> 
 
     Args:
         document: the Struct; its docstring is a title, an empty line and a description.
-        beside: further Structs that are defined in the same schema.
+        beside: further documents that are defined in the same schema.
     """
     prefix = document.__name__.removesuffix("Document")
     title, _, description = inspect.cleandoc(document.__doc__ or "").partition("\n\n")
+    properties = _object(document, document, prefix, description)
+    parts = dict.fromkeys(_parts(document), document)
+    for more in beside:
+        parts |= dict.fromkeys((more, *_parts(more)), more)
     return {
         "$schema": _DRAFT,
-        "$id": _rule(get_type_hints(document)["schema"], prefix)["const"],
+        "$id": properties["properties"]["schema"]["const"],
         "title": title.removesuffix("."),
-        **_object(document, prefix, description),
-        "$defs": {
-            _name(part, prefix): _object(part, prefix, part.__doc__ or "")
-            for part in [*_parts(document), *beside, *(p for b in beside for p in _parts(b))]
-        },
+        **properties,
+        "$defs": {_name(part, prefix): _object(part, form, prefix, part.__doc__ or "") for part, form in parts.items()},
     }
 
 
-def _object(cls: type[msgspec.Struct], prefix: str, description: str) -> Rule:
-    meanings = field_docstrings(cls)
-    unexplained = set(cls.__struct_fields__) - meanings.keys()
-    assert not unexplained, f"no docstring below {cls.__name__}: {sorted(unexplained)}"
+def _object(cls: type[msgspec.Struct], document: type[msgspec.Struct], prefix: str, description: str) -> Rule:
+    fields = fields_of(cls, document)
     return {
         "description": _one_line(description),
         "type": "object",
         "additionalProperties": False,
-        "required": list(cls.__struct_fields__),
-        "properties": {
-            field: {**_rule(hint, prefix), "description": meanings[field]} for field, hint in _hints(cls).items()
-        },
+        "required": [one.name for one in fields],
+        "properties": {one.name: {**_rule(one.kind, prefix), "description": _meaning(one)} for one in fields},
     }
 
 
@@ -73,7 +73,7 @@ def _rule(hint: Any, prefix: str) -> Rule:
     if inspect.isclass(hint) and issubclass(hint, Enum):
         return {"enum": [word.value for word in hint]}
     if inspect.isclass(hint) and issubclass(hint, msgspec.Struct):
-        return {"type": "object"} if _is_document(hint) else {"$ref": f"#/$defs/{_name(hint, prefix)}"}
+        return {"type": "object"} if is_document(hint) else {"$ref": f"#/$defs/{_name(hint, prefix)}"}
     return msgspec.json.schema(hint)
 
 
@@ -103,9 +103,9 @@ def _parts(cls: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
     found: dict[type[msgspec.Struct], None] = {}
 
     def visit(outer: type[msgspec.Struct]) -> None:
-        for hint in _hints(outer).values():
-            for part in _structs(hint):
-                if part not in found and not _is_document(part):
+        for one in fields_of(outer, cls):
+            for part in _structs(one.kind):
+                if part not in found and not is_document(part):
                     found[part] = None
                     visit(part)
 
@@ -120,20 +120,20 @@ def _structs(hint: Any) -> Iterator[type[msgspec.Struct]]:
         yield from _structs(inside)
 
 
-def _is_document(cls: type[msgspec.Struct]) -> bool:
-    return "schema" in cls.__struct_fields__
-
-
-def _hints(cls: type[msgspec.Struct]) -> dict[str, Any]:
-    hints = get_type_hints(cls, include_extras=True)
-    return {field: hints[field] for field in cls.__struct_fields__}
-
-
 def _name(cls: type[msgspec.Struct], prefix: str) -> str:
     """Return `ceiling_time` for `CeilingTimeObject`, without the name of the document."""
     name = cls.__name__.removesuffix("Object").removesuffix("Document")
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name.removeprefix(prefix) or name).lower()
 
 
+def _meaning(one: FormField) -> str:
+    """Return the docstring of a field; of a moment with how it is written."""
+    text = field_docstrings(one.owner).get(one.attribute)
+    assert text, f"no docstring below {one.owner.__name__}: {one.attribute}"
+    text = _one_line(text)
+    return f"{text} {_MOMENT}" if one.mark is Mark.MOMENT else text
+
+
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return a docstring on one line; what is None in the model is null in a report."""
+    return re.sub(r"\bNone\b", "null", " ".join(text.split()))

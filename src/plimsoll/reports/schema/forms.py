@@ -4,11 +4,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from plimsoll.model.explain import CaptureFile
 from plimsoll.reports.alarm.json import AlarmsDocument
-from plimsoll.reports.compare.json_objects import ComparisonDocument
-from plimsoll.reports.diagnosis.json_objects import ReportDocument
+from plimsoll.reports.compare.json import ComparisonDocument
+from plimsoll.reports.diagnosis.json import ReportDocument
 from plimsoll.reports.experiment.json import ExperimentDocument
-from plimsoll.reports.explain.json import ExplainDocument, RecordingObject
+from plimsoll.reports.explain.json import ExplainDocument
 from plimsoll.reports.failover.json import FailoverDocument
 from plimsoll.reports.fleet.json import FleetDocument
 from plimsoll.reports.gate.json import GateStatusDocument
@@ -16,9 +17,9 @@ from plimsoll.reports.infrastructure.json import InfrastructureDocument
 from plimsoll.reports.inspect.json import InspectionDocument
 from plimsoll.reports.limits.json import LimitsDocument
 from plimsoll.reports.lint.json import LintDocument
-from plimsoll.reports.overview.json_objects import OverviewDocument
+from plimsoll.reports.overview.json import OverviewDocument
 from plimsoll.reports.pace.json import PaceDocument
-from plimsoll.reports.plan.json_objects import PlanDocument
+from plimsoll.reports.plan.json import PlanDocument
 from plimsoll.reports.pool_size.json import PoolSizeDocument
 from plimsoll.reports.pooled.json import PooledDocument
 from plimsoll.reports.rehearse.json import RehearsalDocument
@@ -32,7 +33,7 @@ _DOCUMENTS: dict[str, tuple[type[Struct], ...]] = {
     "alarms": (AlarmsDocument,),
     "comparison": (ComparisonDocument,),
     "experiment": (ExperimentDocument,),
-    "explain": (ExplainDocument, RecordingObject),
+    "explain": (ExplainDocument, CaptureFile),
     "failover": (FailoverDocument,),
     "fleet": (FleetDocument,),
     "gate-status": (GateStatusDocument,),

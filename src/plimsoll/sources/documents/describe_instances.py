@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, field
 
-from plimsoll.model.instance import MOST_BOUGHT, Instance, Storage, is_bought
+from plimsoll.model.instance import Instance, Storage, is_bought
+from plimsoll.model.kept import MOST_BOUGHT
 from plimsoll.model.snapshot import Gap
 from plimsoll.sources.files.json_text import as_type, field_by_field
 from plimsoll.sources.reading.reading import Reading

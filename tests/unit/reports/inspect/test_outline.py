@@ -1,14 +1,11 @@
 """What is the same for ten tables is printed once, and is whole in JSON."""
 
-import json
-
 import msgspec
 
 import inspections
 from plimsoll.app.render import render
 from plimsoll.model.cause import Cause, CauseKind, Remedy
 from plimsoll.model.diagnosis import Evidence
-from plimsoll.reports.inspect.json import render_inspection_json
 
 SOURCE = "A published source with the settings that it recommends, " + "by the kind of table, " * 6
 WAY = "A stack sends every field that was loaded; why it does is told " + "here at some length, " * 6
@@ -47,15 +44,6 @@ def test_a_long_paragraph_stands_with_the_first_that_has_it():
         assert 3 == flat.count("10 rows")
         assert ["ask a" in flat, "ask b" in flat, "ask c" in flat] == [True] * 3
         assert [True, False] == ["code for a" in flat, "code for b" in flat]
-
-
-def test_json_has_the_code_of_every_table():
-    """Nothing is left out where a program reads it."""
-    causes = json.loads(render_inspection_json(three()))["causes"]
-
-    assert ["code for a", "code for b", "code for c"] == [
-        cause["remedies"][1]["commands"][0].splitlines()[0] for cause in causes
-    ]
 
 
 def test_a_line_of_its_own_stands_again_without_the_paragraph():

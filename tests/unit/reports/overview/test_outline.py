@@ -115,17 +115,6 @@ def test_an_unknown_price_is_null():
     assert document(fleet(usage=None))["usage"] is None
 
 
-def test_no_field_of_a_row_is_lost():
-    """Every field of `OverviewRow` has its place, the instance's own in the row."""
-    found = document()["rows"][0]
-    renamed = {"window_s": "window", "instance": "identifier"}
-    # What was refused stands once for all instances whom it concerns.
-    fields = set(ROWS[0].__struct_fields__) - {"failed"}
-
-    assert {renamed.get(f, f) for f in fields} <= found.keys()
-    assert "gp3, 1,000 GiB" == found["storage"]
-
-
 def test_a_stopped_reading_is_in_every_form():
     """Why it stopped is reported to people and machines."""
     stopped = fleet(stopped="the token expired")
