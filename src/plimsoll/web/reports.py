@@ -7,9 +7,10 @@ from typing import Any
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.diagnosis.html import report_values
-from plimsoll.reports.document.page import part_values
+from plimsoll.reports.diagnosis.document import diagnosis_document
+from plimsoll.reports.document.page import page_values, part_values
 from plimsoll.reports.plan.document import plan_section
+from plimsoll.reports.render.page import anchors
 from plimsoll.watch.found import BoardEntry
 from plimsoll.watch.history import PastTransition
 from plimsoll.watch.ledger import LedgerError
@@ -39,9 +40,11 @@ class InstanceReports:
         return {
             **self.heading(entry),
             **self._live(entry),
-            "report_of": self._report(entry.snapshot, entry.status.instance.key)
-            if entry.snapshot is not None
-            else None,
+            **(
+                {"document": None, "live": None}
+                if entry.snapshot is None
+                else {**self._report(entry.snapshot, entry.status.instance.key), "anchor": anchors()}
+            ),
         }
 
     def heading(self, entry: BoardEntry) -> dict[str, Any]:
@@ -94,7 +97,7 @@ class InstanceReports:
         with self._lock:
             found = self._kept.get(name)
             if found is None:
-                found = report_values(diagnose_snapshot(snapshot), snapshot)
+                found = page_values(diagnosis_document(diagnose_snapshot(snapshot), snapshot))
                 # The snapshot is kept with it, so that no other gets its number.
                 found["snapshot"] = snapshot
                 self._kept[name] = found

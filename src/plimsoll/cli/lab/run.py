@@ -236,12 +236,13 @@ def _lines() -> ReportProgress:
 
 
 def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: int | None) -> None:
-    from plimsoll.reports.diagnosis.text import render_text
+    from plimsoll.app.render import Report, render
     from plimsoll.reports.lab.text import render_truth
 
     color = is_color()
     inspection = _inspected(diagnosis, outcome)
-    sys.stdout.write(render_text(diagnosis, outcome.snapshot, width=width, color=color, inspection=inspection))
+    report = Report(diagnosis=diagnosis, snapshot=outcome.snapshot, inspection=inspection)
+    sys.stdout.write(render(report, width=width, color=color))
     sys.stdout.write(render_truth(ground, width=width, color=color))
     sys.stdout.flush()
 
@@ -265,11 +266,12 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
         write_aside(truth_file, encode_truth(outcome.truth, outcome.setup, outcome.changes))
         _print_line(f"snapshot: {flags.output} · truth: {truth_file}")
     if flags.html is not None:
+        from plimsoll.app.render import Report, render
         from plimsoll.cli.page_origin import page_origin
-        from plimsoll.reports.diagnosis.html import render_html
 
         inspection = _inspected(diagnosis, outcome)
-        page = render_html(diagnosis, outcome.snapshot, None, inspection, origin=page_origin())
+        report = Report(diagnosis=diagnosis, snapshot=outcome.snapshot, inspection=inspection)
+        page = render(report, "html", origin=page_origin())
         write_aside(flags.html, page.encode())
         _print_line(f"report written to {flags.html}")
     if outcome.kept is not None:

@@ -6,10 +6,9 @@ from msgspec.structs import replace
 from plans import claims, ladder
 from plimsoll.app.render import render
 from plimsoll.model.plan import PROBABLY, Plan, Rung, RungKind
-from plimsoll.reports.diagnosis.html import render_html
 from plimsoll.reports.plan.cards import option_row
 from plimsoll.reports.plan.steps import steps_of
-from unit.reports.fixture_diagnosis import pressed
+from unit.reports.fixture_diagnosis import page_of, pressed
 
 
 def plan_of(chance: float, *, option: int = 1, kind: RungKind = RungKind.ENOUGH) -> Plan:
@@ -27,7 +26,7 @@ def _text(plan: Plan) -> str:
 
 
 def _page(plan: Plan) -> str:
-    return render_html(*pressed(), plan).replace("\N{NO-BREAK SPACE}", " ")
+    return page_of(*pressed(), plan).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(
