@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from plimsoll.model.cause import CauseKind, Inspection
-from plimsoll.reports.inspect.outline import headline
+from plimsoll.reports.inspect.document import headline
 from plimsoll.reports.render.json_values import Count, EvidenceObject, Moment, RemedyObject, json_bytes, same_fields
 from plimsoll.units import format_time
 

@@ -9,6 +9,7 @@ Rule 2: moments are UTC in ISO 8601 with `Z`, everything else is SI: seconds, by
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import BoundTime, Overview, OverviewRow, UnreadInstance, Usage, WaitingTime
+from plimsoll.reports.overview.document import failed_groups, headline
 from plimsoll.reports.overview.json_objects import (
     BoundObject,
     CallObject,
@@ -20,7 +21,6 @@ from plimsoll.reports.overview.json_objects import (
     UnreadObject,
     UsageObject,
 )
-from plimsoll.reports.overview.outline import failed_groups, headline
 from plimsoll.reports.render import words
 from plimsoll.reports.render.json_values import json_bytes, same_fields, window_object
 from plimsoll.units import format_time

@@ -2,8 +2,7 @@
 
 import inspections
 from plimsoll.reports.document.markdown import part_in_markdown
-from plimsoll.reports.inspect.document import causes_section
-from plimsoll.reports.inspect.outline import NEVER_RUN
+from plimsoll.reports.inspect.document import NEVER_RUN, causes_section
 from unit.reports.fixture_diagnosis import page_of, pressed
 
 
