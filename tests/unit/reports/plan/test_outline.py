@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import plans
 from pages import PageReader
 from plimsoll.app.render import plan_below, render
-from plimsoll.reports.plan.outline import NEVER_RUN
+from plimsoll.reports.plan.document import NEVER_RUN
 from unit.reports.fixture_diagnosis import page_of, pressed
 
 
