@@ -314,7 +314,7 @@ def _quantities(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
         if q.subject in _SHARED and q.statistic is WindowStatistic.MEAN and _is_known(q)
     ]
     shares = pair(shared.at_ceiling_before, shared.at_ceiling_after, "ratio")
-    hours = f"{len(shared.hours)} hour{'s' if len(shared.hours) > 1 else ''}"
+    hours = words.counted(len(shared.hours), "hour")
     share = ("at a ceiling", "share", shares.before, shares.after, shares.difference, "")
     yield f"In the {hours} of the day that both cover", [*rows, share]
 

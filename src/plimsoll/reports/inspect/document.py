@@ -159,7 +159,7 @@ def _ways(remedies: Sequence[Remedy], seen: Mapping[str, str]) -> list[tuple[str
     if sum(len(commands) for _, commands, _ in again) <= _OWN_LINES_MOST:
         return [(f"As under {seen[row[0]]}.", *row[1:]) if row in again else row for row in rows]
     where = words.series_of(sorted({seen[text] for text, _, _ in again}, key=int))
-    text = f"The same {_counted(len(again), 'way')} as under {where}, with the names of this one."
+    text = f"The same {words.counted(len(again), 'way')} as under {where}, with the names of this one."
     return [*(row for row in rows if row not in again), (text, (), again[-1][2])]
 
 
@@ -184,7 +184,7 @@ def headline(inspection: Inspection, *, counts_rest: bool = True) -> str:
     found = f"No problem found in {place} in {time} of watching{_unexplained(inspection)}."
     # Gaps are counted in the headline, because no finding does not prove that all is well.
     counts = ((len(inspection.causes), "note"), (len(inspection.missing), "gap"))
-    below = [_counted(count, noun) for count, noun in counts if count]
+    below = [words.counted(count, noun) for count, noun in counts if count]
     return f"{found} {' and '.join(below)} below." if below and counts_rest else found
 
 
@@ -255,8 +255,8 @@ def _identity(inspection: Inspection) -> str:
 
 def watched(inspection: Inspection) -> str:
     """Return how long and how often the database was watched, as a sentence."""
-    samples = _counted(inspection.glance_count, "sample")
-    readings = _counted(inspection.reading_count, "reading")
+    samples = words.counted(inspection.glance_count, "sample")
+    readings = words.counted(inspection.reading_count, "reading")
     span = words.span(int(inspection.start_s), int(inspection.end_s))
     time = format_duration(inspection.end_s - inspection.start_s)
     return f"Watched for {time} ({span} UTC): {readings} of its counters, {samples} of its sessions and vacuums."
@@ -306,7 +306,7 @@ def _counted_causes(inspection: Inspection) -> str:
         return ""
     counts = [(sum(cause.severity == severity for cause in inspection.causes), severity) for severity in SEVERITY_SIGNS]
     return ", ".join(
-        f"{count} critical" if severity == "critical" else _counted(count, severity)
+        f"{count} critical" if severity == "critical" else words.counted(count, severity)
         for count, severity in counts
         if count
     )
@@ -353,7 +353,7 @@ def _measured(inspection: Inspection) -> list[tuple[str, str]]:
     if seconds > 0:
         spent += f", {format_ratio(inspection.asked_s / seconds)} of the time of one processor"
     return [
-        ("Asked", f"{_counted(inspection.query_count, 'statement')}, all of them read-only"),
+        ("Asked", f"{words.counted(inspection.query_count, 'statement')}, all of them read-only"),
         ("Received", format_bytes(inspection.received_bytes)),
         ("Spent in the server", spent),
     ]
@@ -361,10 +361,6 @@ def _measured(inspection: Inspection) -> list[tuple[str, str]]:
 
 def _time(seconds: float) -> str:
     return f"{number(seconds * 1e3, 3)} ms" if seconds < 10 else format_duration(seconds)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _without_stop(text: str) -> str:

@@ -177,7 +177,7 @@ def published(metric: str) -> str:
 def _failed(overview: Overview) -> tuple[Group, ...]:
     count = len(overview.rows)
     return tuple(
-        (reason, remedy, (f"all {_instances(count)}",) if len(names) == count > 1 else names)
+        (reason, remedy, (f"all {words.counted(count, 'instance')}",) if len(names) == count > 1 else names)
         for reason, remedy, names in _grouped(
             (reason, remedy, name) for (reason, remedy), names in failed_groups(overview).items() for name in names
         )
@@ -196,7 +196,7 @@ def headline(overview: Overview) -> str:
     if not total:
         return "No instance was found."
     if unjudged == total and not waits:
-        return f"None of {_instances(total)} could be judged."
+        return f"None of {words.counted(total, 'instance')} could be judged."
     # Where none was judged, there is nothing to say of limits.
     parts = [] if unjudged == total else [_bound(bound, sum(row.now is not None for row in rows), total, unjudged)]
     if bound and free:
@@ -209,7 +209,7 @@ def headline(overview: Overview) -> str:
         parts.append(f"{guessed:,} with some limits unknown")
     if waits:
         verb = "waits" if waits == 1 else "wait"
-        of = "" if parts else f" of {_instances(total)}"
+        of = "" if parts else f" of {words.counted(total, 'instance')}"
         parts.append(f"{waits:,}{of} {verb} for storage, and no documented limit explains it")
     if unjudged > waits:
         parts.append(f"{unjudged - waits:,} could not be judged")
@@ -228,17 +228,17 @@ def _bound(bound: int, now: int, total: int, unjudged: int) -> str:
         judged = total - unjudged
         if unjudged and judged == 1:
             return "The one instance that could be judged was not up against a limit"
-        those = f"the {_instances(judged)} that could be judged" if unjudged else _instances(total)
+        those = (
+            f"the {words.counted(judged, 'instance')} that could be judged"
+            if unjudged
+            else words.counted(total, "instance")
+        )
         return f"None of {those} was up against a limit"
-    who = f"{bound:,} of {_instances(total)}"
+    who = f"{bound:,} of {words.counted(total, 'instance')}"
     if not now:
         return f"{who} {'was' if bound == 1 else 'were'} up against a limit, none of them now"
     which = "now" if bound == 1 else "all of them now" if now == bound else f"{now:,} of them now"
     return f"{who} {'is' if bound == 1 else 'are'} up against a limit, {which}"
-
-
-def _instances(count: int) -> str:
-    return f"{count:,} instance{'' if count == 1 else 's'}"
 
 
 def _word(row: OverviewRow) -> str:
@@ -251,11 +251,7 @@ def _word(row: OverviewRow) -> str:
 def bound_name(bound: BoundTime) -> str:
     """Return `instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
     unit = "ops/s" if bound.dimension.value == "iops" else "bytes/s"
-    name = words.short_limit_name(bound.family, bound.phase, bound.former_phase)
-    # A documented number has up to five figures; a measured level is not known that well.
-    is_measured = bound.family.value == "unknown"
-    value = words.quantity(bound.value, unit) if is_measured else words.published(bound.value, unit)
-    return f"{name} {value}"
+    return words.limit_value(bound.family, bound.phase, bound.former_phase, bound.value, unit)
 
 
 def _limit(row: OverviewRow) -> str:
