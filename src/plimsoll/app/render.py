@@ -107,12 +107,9 @@ _RENDERERS: dict[type[Struct], Renderer] = {
         json="plimsoll.app.render:_report_json",
         brief="plimsoll.app.render:_report_brief",
     ),
-    Sweeps: Renderer(document="plimsoll.app.render:_sweep_document", json="plimsoll.app.render:_sweep_json"),
     AlarmSet: _own("alarm", "alarm_document", "render_alarms_json"),
     Comparison: _own("compare", "compare_document", "render_compare_json", brief="compare_brief"),
-    ExperimentReport: _own("experiment", "experiment_document", "render_experiment_json"),
     ExplainComparison: _own("explain", "explain_document", "render_explain_json"),
-    FailoverReport: _own("failover", "failover_document", "render_failover_json"),
     FleetReport: _own("fleet", "fleet_document", "render_fleet_json", html="fleet_page", has_all=True),
     InfrastructureFindings: _own(
         "infrastructure", "infrastructure_document", "render_infrastructure_json", sarif="render_sarif"
@@ -124,7 +121,6 @@ _RENDERERS: dict[type[Struct], Renderer] = {
     Plan: _own("plan", "plan_document", "render_plan_json", brief="plan_brief"),
     PoolerFindings: _own("lint", "lint_document", "render_lint_json"),
     PoolSizing: _own("pool_size", "pool_size_document", "render_pool_size_json"),
-    PooledReport: _own("pooled", "pooled_document", "render_pooled_json"),
     Rehearsal: _own("rehearse", "rehearsal_document", "render_rehearsal_json"),
     ToastProof: _own("toast", "toast_document", "render_toast_proof_json"),
 }
@@ -133,6 +129,12 @@ _RENDERERS: dict[type[Struct], Renderer] = {
 def register(kind: type[Struct], renderer: Renderer) -> None:
     """Register a type of results of another distribution."""
     _RENDERERS[kind] = renderer
+
+
+register(ExperimentReport, _own("experiment", "experiment_document", "render_experiment_json"))
+register(FailoverReport, _own("failover", "failover_document", "render_failover_json"))
+register(PooledReport, _own("pooled", "pooled_document", "render_pooled_json"))
+register(Sweeps, Renderer(document="plimsoll.app.render:_sweep_document", json="plimsoll.app.render:_sweep_json"))
 
 
 def has_brief(found: Found) -> bool:

@@ -6,7 +6,6 @@ from typing import Any
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.plan import Plan
-from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.document import diagnosis_document
 from plimsoll.reports.document.page import page_values, part_values
 from plimsoll.reports.plan.document import plan_section
@@ -37,15 +36,7 @@ class InstanceReports:
 
     def values(self, entry: BoardEntry) -> dict[str, Any]:
         """Return all that the page of an instance shows."""
-        return {
-            **self.heading(entry),
-            **self._live(entry),
-            **(
-                {"document": None, "live": None}
-                if entry.snapshot is None
-                else {**self._report(entry.snapshot, entry.status.instance.key), "anchor": anchors()}
-            ),
-        }
+        return {**self.heading(entry), **self._live(entry), **self._report(entry)}
 
     def heading(self, entry: BoardEntry) -> dict[str, Any]:
         """Return what names an instance."""
@@ -92,8 +83,11 @@ class InstanceReports:
             self._sources.log("page without messages", error=error.message)
             return []
 
-    def _report(self, snapshot: Snapshot, key: str) -> dict[str, Any]:
-        name = (key, id(snapshot))
+    def _report(self, entry: BoardEntry) -> dict[str, Any]:
+        snapshot = entry.snapshot
+        if snapshot is None:
+            return {"document": None, "live": None}
+        name = (entry.status.instance.key, id(snapshot))
         with self._lock:
             found = self._kept.get(name)
             if found is None:
@@ -103,4 +97,4 @@ class InstanceReports:
                 self._kept[name] = found
                 while len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
-            return found
+            return {**found, "anchor": anchors()}

@@ -60,11 +60,6 @@ def section_text(section: d.Section, *, width: int | None, color: bool) -> str:
     return terminal.rendered([*_section(section, columns)], width=columns, color=color)
 
 
-def part_in_text(part: d.Part, width: int) -> Iterable[RenderableType]:
-    """Return a part of a report that is not a document yet, in a number of columns."""
-    return _part(part, width, 0)
-
-
 def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
     yield styled(words.plain(document.headline), style=_TONES[document.tone] or "bold")
     for note in document.simulated:
