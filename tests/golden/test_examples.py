@@ -13,15 +13,13 @@ from contract.tree import ROOT
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.read import read_target
+from plimsoll.app.render import Form, Report, render
 from plimsoll.cli.diagnose.run import EXIT
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import encode_snapshot
-from plimsoll.reports.diagnosis.json import render_json
-from plimsoll.reports.diagnosis.markdown import render_markdown
-from plimsoll.reports.diagnosis.text import render_text
 
 EXAMPLES = ("search-service", "claims-pipeline", "quiet")
 
@@ -47,15 +45,10 @@ def reconstruct() -> ModuleType:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_text_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """At 80 columns without colour, the whole report is what was reviewed."""
-    golden(f"{name}/report.txt", render_text(of(name), read(name), width=80, color=False))
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """What goes into a ticket is what was reviewed."""
-    golden(f"{name}/report.md", render_markdown(of(name), read(name)))
+@pytest.mark.parametrize(("form", "ending"), [("text", "txt"), ("markdown", "md")])
+def test_the_report_reads_as_reviewed(name: str, form: Form, ending: str, golden: Callable[[str, str], None]):
+    """At 80 columns without colour, and in a ticket, the whole report is what was reviewed."""
+    golden(f"{name}/report.{ending}", render(Report(diagnosis=of(name), snapshot=read(name)), form, width=80))
 
 
 def test_the_script_reproduces_the_committed_snapshots():
@@ -71,13 +64,11 @@ def test_the_script_reproduces_the_committed_snapshots():
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_report_says_that_it_is_simulated(name: str):
     """Made-up data is called simulated in every form."""
-    diagnosis, snapshot = of(name), read(name)
-    text = render_text(diagnosis, snapshot, width=80, color=False)
+    report = Report(diagnosis=of(name), snapshot=read(name))
 
-    assert diagnosis.is_simulated
-    assert "simulated" in text.lower()
-    assert "simulated" in render_markdown(diagnosis, snapshot).lower()
-    assert json.loads(render_json(diagnosis))["is_simulated"] is True
+    assert report.diagnosis.is_simulated
+    assert all("simulated" in render(report, form).lower() for form in ("text", "markdown", "html"))
+    assert json.loads(render(report, "json"))["is_simulated"] is True
 
 
 def test_search_service_is_held_at_a_legacy_baseline():

@@ -1,7 +1,8 @@
-"""What holds for every report in a terminal: its width, and that colour adds nothing but colour."""
+"""What holds for every report: in a terminal its width and colour, in a ticket its tables, on a page its markup."""
 
 import re
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 
 import pytest
@@ -12,9 +13,11 @@ import failover_reports
 import inspections
 import plans
 import pooled_reports
+from pages import PageReader
 from plimsoll.app.render import Report, Sweeps, render
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.model.cause import Inspection
+from plimsoll.reports.chart.drawing import vega_script
 from rehearsals import rehearsal
 from unit.reports.fixture_diagnosis import CASES, pressed, quiet, unknown
 from unit.reports.fixture_fleet import fleet
@@ -86,3 +89,60 @@ def test_colour_adds_nothing_but_colour(name: str):
     assert "\x1b" not in plain
     assert "\x1b" in colored
     assert plain == "\n".join(line.rstrip() for line in bare(colored).split("\n"))
+
+
+@cache
+def page(name: str) -> str:
+    """A report as a page, without the bundled library, which is not ours to hold."""
+    return render(REPORTS[name][1](), "html").replace(vega_script(), "")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_page_is_well_formed(name: str):
+    """Every tag is closed, ids are there once (but in equal drawings), headings start at one and skip no level."""
+    found = PageReader(page(name))
+    ids = [one for one in found.ids if not one.startswith("clip-")]
+    steps = [b - a for a, b in zip(found.headings, found.headings[1:], strict=False)]
+
+    assert ([], []) == (found.open, found.wrong)
+    assert len(set(ids)) == len(ids)
+    assert 1 == found.headings.count(1) == found.headings[0]
+    assert max(steps, default=0) <= 1
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_page_loads_nothing(name: str):
+    """No reference leaves the page, no style imports, and the page forbids itself the network."""
+    text = page(name)
+
+    assert ["data:,"] == PageReader(text).leaving
+    assert "default-src 'none'" in text
+    assert "@import" not in text
+    assert [] == re.findall(r"url\((?!#clip-[0-9a-f]{8}-\d+\))", text)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_colour_of_a_page_is_defined(name: str):
+    """Each CSS variable that is used has a value."""
+    text = page(name)
+    style = text[text.index("<style>") : text.index("</style>")]
+
+    assert [] == [used for used in set(re.findall(r"var\((--[a-z-]+)\)", text)) if f"{used}:" not in style]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_row_of_a_ticket_has_the_cells_of_its_head(name: str):
+    """A bar in a cell would add a column; none does, and no row is short."""
+    text = re.sub(r"^(`{3,}).*?^\1$", "", render(REPORTS[name][1](), "markdown"), flags=re.DOTALL | re.MULTILINE)
+    tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
+
+    assert [] == [rows for rows in tables if len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) > 1]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "json"])
+def test_equal_reports_have_equal_forms(name: str, form: str):
+    """Rendering again gives the same text: no clock, no dice, no counters."""
+    made = REPORTS[name][1]
+
+    assert render(made(), form) == render(made(), form)

@@ -24,7 +24,7 @@ from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.plan import plan
 from plimsoll.plan.judge.options import PlanContext
-from plimsoll.reports.diagnosis import html, json, markdown, outline, text
+from plimsoll.reports.diagnosis import document, json
 from plimsoll.watch.law import rulebook
 from plimsoll.watch.law.rulebook import RULES, RuleTables, conditions_of
 
@@ -120,12 +120,12 @@ def test_a_sign_that_fails_costs_that_sign(busy, monkeypatch):
 
 
 SECTIONS = [
-    ("text", text, "timeline_blocks"),
-    ("markdown", markdown, "timeline_blocks"),
-    ("html", html, "_chart"),
+    ("text", document, "timeline_blocks"),
+    ("markdown", document, "timeline_blocks"),
+    ("html", document, "live_timeline"),
     ("json", json, "headline"),
-    *((form, outline, "_resource_row") for form in ("text", "markdown", "html")),
-    ("text", outline, "headline"),
+    *((form, document, "_resource_row") for form in ("text", "markdown", "html")),
+    *(("text", document, part) for part in ("headline", "_identity", "_why", "events_section", "_measured")),
 ]
 
 
@@ -147,7 +147,7 @@ def test_a_section_that_fails_costs_that_section(form, module, part, busy, monke
 def test_a_short_report_has_a_verdict_without_its_details(busy, monkeypatch):
     """At three in the morning the first line counts."""
     report = Report(diagnosis=diagnose_snapshot(busy), snapshot=busy)
-    monkeypatch.setattr(outline, "_identity", fails)
+    monkeypatch.setattr(document, "moves_of", fails)
 
     assert "At a limit" in render_brief(report) or "Was at a limit" in render_brief(report)
 

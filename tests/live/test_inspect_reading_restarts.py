@@ -23,7 +23,7 @@ from live.machine import clean_environment
 from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect.run import status_of
 from plimsoll.model.database import Observation, Relation
-from plimsoll.reports.inspect.outline import headline
+from plimsoll.reports.inspect.document import headline
 from plimsoll.sources.postgres.read import observe
 
 SETTINGS = {

@@ -1,8 +1,14 @@
-"""Render a result in the requested form."""
+"""
+Render a result in the requested form.
+
+A result is any value with a row in the table: `register` adds one. A row names functions by `module:function`, which are
+imported when a result of that type is rendered.
+"""
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,36 +65,87 @@ class Sweeps(Struct, frozen=True, kw_only=True):
     """One report for each configuration; at least one."""
 
 
-Documented = (
-    Comparison
-    | Inspection
-    | LimitSheet
-    | Sweeps
-    | PoolerFindings
-    | InfrastructureFindings
-    | PoolSizing
-    | ToastProof
-    | ExplainComparison
-    | Overview
-    | PaceReport
-    | Plan
-    | ExperimentReport
-    | FailoverReport
-    | PooledReport
-    | Rehearsal
-    | AlarmSet
-    | FleetReport
-)
-"""Results that are rendered through a document, and so in every form."""
-
-_Played = ExperimentReport | FailoverReport | PooledReport
-
-Found = Report | Documented
+Found = Struct
+"""A result: a value of a type that is registered."""
 _Shown = TypeVar("_Shown", bound=Found)
 
 BriefKind = Report | Plan | Comparison | Inspection
 """Results that also have a brief report."""
-BRIEF_KINDS = (Report, Plan, Comparison, Inspection)
+
+
+class Renderer(Struct, frozen=True, kw_only=True):
+    """The functions that give a result its forms, each as `module:function`."""
+
+    document: str
+    """Returns a `Document`, from which text, Markdown and the page are made."""
+    json: str
+    """Returns the JSON form, a text or bytes."""
+    brief: str = ""
+    """Returns a `Brief`; empty where there is no brief report."""
+    html: str = ""
+    """Returns a page of its own from the result and its origin; empty where the page is that of the document."""
+    sarif: str = ""
+    """Returns the findings in SARIF, as bytes; empty for other results."""
+    has_all: bool = False
+    """Whether the document takes `lists_all`."""
+
+
+def _own(folder: str, document: str, json: str, **more: Any) -> Renderer:
+    """Return the renderer of a folder of `reports`, whose files are named after the forms."""
+    forms = {form: f"plimsoll.reports.{folder}.{form}:{name}" for form, name in more.items() if form != "has_all"}
+    return Renderer(
+        document=f"plimsoll.reports.{folder}.document:{document}",
+        json=f"plimsoll.reports.{folder}.json:{json}",
+        has_all="has_all" in more,
+        **forms,
+    )
+
+
+_RENDERERS: dict[type[Struct], Renderer] = {
+    Report: Renderer(
+        document="plimsoll.app.render:_report_document",
+        json="plimsoll.app.render:_report_json",
+        brief="plimsoll.app.render:_report_brief",
+    ),
+    AlarmSet: _own("alarm", "alarm_document", "render_alarms_json"),
+    Comparison: _own("compare", "compare_document", "render_compare_json", brief="compare_brief"),
+    ExplainComparison: _own("explain", "explain_document", "render_explain_json"),
+    FleetReport: _own("fleet", "fleet_document", "render_fleet_json", html="fleet_page", has_all=True),
+    InfrastructureFindings: _own(
+        "infrastructure", "infrastructure_document", "render_infrastructure_json", sarif="render_sarif"
+    ),
+    Inspection: _own("inspect", "inspect_document", "render_inspection_json", brief="inspect_brief"),
+    LimitSheet: _own("limits", "limits_document", "render_limits_json"),
+    Overview: _own("overview", "overview_document", "render_overview_json", has_all=True),
+    PaceReport: _own("pace", "pace_document", "render_pace_json"),
+    Plan: _own("plan", "plan_document", "render_plan_json", brief="plan_brief"),
+    PoolerFindings: _own("lint", "lint_document", "render_lint_json"),
+    PoolSizing: _own("pool_size", "pool_size_document", "render_pool_size_json"),
+    Rehearsal: _own("rehearse", "rehearsal_document", "render_rehearsal_json"),
+    ToastProof: _own("toast", "toast_document", "render_toast_proof_json"),
+}
+
+
+def register(kind: type[Struct], renderer: Renderer) -> None:
+    """Register a type of results of another distribution."""
+    _RENDERERS[kind] = renderer
+
+
+register(ExperimentReport, _own("experiment", "experiment_document", "render_experiment_json"))
+register(FailoverReport, _own("failover", "failover_document", "render_failover_json"))
+register(PooledReport, _own("pooled", "pooled_document", "render_pooled_json"))
+register(Sweeps, Renderer(document="plimsoll.app.render:_sweep_document", json="plimsoll.app.render:_sweep_json"))
+
+
+def has_brief(found: Found) -> bool:
+    """Return whether a result also has a brief report."""
+    return bool(_RENDERERS[type(found)].brief)
+
+
+def _made(function: str, *arguments: Any, **options: Any) -> Any:
+    """Return what a function returns that is named as `module:function`."""
+    module, _, name = function.partition(":")
+    return getattr(import_module(module), name)(*arguments, **options)
 
 
 def render(
@@ -104,7 +161,7 @@ def render(
     Render a result as text, JSON, Markdown or one HTML page; it ends with a newline.
 
     Args:
-        found: a report, plan, comparison, inspection, overview of several instances, or findings.
+        found: a report, plan, comparison, or another value of a registered type.
         form: text, json, markdown or html; sarif for findings on declared databases.
         width: columns of the text; None takes the terminal's, or 80 in a pipe.
         color: whether escape sequences for colour may be used.
@@ -152,102 +209,72 @@ def with_lost(found: _Shown, gaps: tuple[Missing, ...]) -> _Shown:
 def _rendered(
     found: Found, *, form: FileForm, width: int | None, color: bool, lists_all: bool, origin: "PageOrigin | None"
 ) -> str:
+    renderer = _RENDERERS[type(found)]
     if form == "json":
-        return escaped_json(_json(found))
-    if form == "markdown":
-        return visible(_markdown(found, lists_all=lists_all))
+        return escaped_json(_text_of(_made(renderer.json, found)))
+    if form == "sarif" and renderer.sarif:
+        return escaped_json(_text_of(_made(renderer.sarif, found)))
+    if form == "html" and renderer.html:
+        return _text_of(_made(renderer.html, found, origin))
     if form == "html":
-        return _html(found, origin)
-    if form == "sarif" and isinstance(found, InfrastructureFindings):
-        from plimsoll.reports.infrastructure.sarif import render_sarif
+        from plimsoll.reports.document.page import document_page
 
-        return escaped_json(render_sarif(found).decode())
+        return document_page(document_of(found, lists_all=True), origin)
+    if form == "markdown":
+        from plimsoll.reports.document.markdown import document_markdown
+
+        return visible(document_markdown(document_of(found, lists_all=lists_all)))
     if form != "text":
         raise UsageError(f"there is no form '{form}'", "Use text, json, markdown or html.")
-    text = _text(found, width=width, color=color, lists_all=lists_all)
+    from plimsoll.reports.document.text import document_text
+
+    text = document_text(document_of(found, lists_all=lists_all), width=width, color=color)
     return visible(text, has_color=color)
 
 
-def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
-    """Return a result as a document, from which every form is rendered."""
-    if isinstance(found, Plan):
-        from plimsoll.reports.plan.document import plan_document
-
-        return plan_document(found)
-    if isinstance(found, Overview):
-        from plimsoll.reports.overview.document import overview_document
-
-        return overview_document(found, lists_all=lists_all)
-    if isinstance(found, Comparison):
-        from plimsoll.reports.compare.document import compare_document
-
-        return compare_document(found)
-    if isinstance(found, Inspection):
-        from plimsoll.reports.inspect.document import inspect_document
-
-        return inspect_document(found)
-    if isinstance(found, LimitSheet):
-        from plimsoll.reports.limits.document import limits_document
-
-        return limits_document(found)
-    if isinstance(found, Sweeps):
-        from plimsoll.reports.sweep.document import sweep_document
-
-        return sweep_document(found.reports)
-    if isinstance(found, PoolSizing):
-        from plimsoll.reports.pool_size.document import pool_size_document
-
-        return pool_size_document(found)
-    if isinstance(found, ToastProof):
-        from plimsoll.reports.toast.document import toast_document
-
-        return toast_document(found)
-    if isinstance(found, ExplainComparison):
-        from plimsoll.reports.explain.document import explain_document
-
-        return explain_document(found)
-    if isinstance(found, _Played):
-        return _played_document(found)
-    if isinstance(found, PaceReport):
-        from plimsoll.reports.pace.document import pace_document
-
-        return pace_document(found)
-    if isinstance(found, Rehearsal):
-        from plimsoll.reports.rehearse.document import rehearsal_document
-
-        return rehearsal_document(found)
-    if isinstance(found, AlarmSet):
-        from plimsoll.reports.alarm.document import alarm_document
-
-        return alarm_document(found)
-    if isinstance(found, InfrastructureFindings):
-        from plimsoll.reports.infrastructure.document import infrastructure_document
-
-        return infrastructure_document(found)
-    if isinstance(found, FleetReport):
-        from plimsoll.reports.fleet.document import fleet_document
-
-        return fleet_document(found, lists_all=lists_all)
-    from plimsoll.reports.lint.document import lint_document
-
-    return lint_document(found)
+def _text_of(made: str | bytes) -> str:
+    return made if isinstance(made, str) else made.decode()
 
 
-def _played_document(found: _Played) -> "Document":
-    if isinstance(found, ExperimentReport):
-        from plimsoll.reports.experiment.document import experiment_document
-
-        return experiment_document(found)
-    if isinstance(found, FailoverReport):
-        from plimsoll.reports.failover.document import failover_document
-
-        return failover_document(found)
-    from plimsoll.reports.pooled.document import pooled_document
-
-    return pooled_document(found)
+def document_of(found: Found, *, lists_all: bool = False) -> "Document":
+    """Return a result as a document, from which every form but JSON is rendered."""
+    renderer = _RENDERERS[type(found)]
+    options = {"lists_all": lists_all} if renderer.has_all else {}
+    document: Document = _made(renderer.document, found, **options)
+    return document
 
 
-def render_brief(found: BriefKind, *, width: int | None = None, color: bool = False) -> str:
+def _report_document(found: Report) -> "Document":
+    from plimsoll.reports.diagnosis.document import diagnosis_document
+
+    return diagnosis_document(found.diagnosis, found.snapshot, found.inspection, found.plan)
+
+
+def _report_json(found: Report) -> bytes:
+    from plimsoll.reports.diagnosis.json import render_json
+
+    return render_json(found.diagnosis, found.inspection)
+
+
+def _report_brief(found: Report) -> "Brief":
+    from plimsoll.reports.diagnosis.brief import diagnosis_brief
+
+    return diagnosis_brief(found.diagnosis, found.plan)
+
+
+def _sweep_document(found: Sweeps) -> "Document":
+    from plimsoll.reports.sweep.document import sweep_document
+
+    return sweep_document(found.reports)
+
+
+def _sweep_json(found: Sweeps) -> str:
+    from plimsoll.reports.sweep.json import render_sweep_json
+
+    return render_sweep_json(found.reports)
+
+
+def render_brief(found: Found, *, width: int | None = None, color: bool = False) -> str:
     """
     Render a result as text of at most twelve lines; it ends with a newline.
 
@@ -258,29 +285,11 @@ def render_brief(found: BriefKind, *, width: int | None = None, color: bool = Fa
     """
     from plimsoll.reports.render.brief import brief_text
 
-    def draw(one: BriefKind) -> str:
-        text = brief_text(_brief_of(one), width=width, color=color)
+    def draw(one: Found) -> str:
+        text = brief_text(_made(_RENDERERS[type(one)].brief, one), width=width, color=color)
         return visible(text, has_color=color)
 
     return whole(found, draw)
-
-
-def _brief_of(found: BriefKind) -> "Brief":
-    if isinstance(found, Report):
-        from plimsoll.reports.diagnosis.brief import diagnosis_brief
-
-        return diagnosis_brief(found.diagnosis, found.plan)
-    if isinstance(found, Plan):
-        from plimsoll.reports.plan.brief import plan_brief
-
-        return plan_brief(found)
-    if isinstance(found, Comparison):
-        from plimsoll.reports.compare.brief import compare_brief
-
-        return compare_brief(found)
-    from plimsoll.reports.inspect.brief import inspect_brief
-
-    return inspect_brief(found)
 
 
 def plan_below(plan: Plan, form: Form, width: int | None = None, *, color: bool = False) -> str:
@@ -294,125 +303,3 @@ def plan_below(plan: Plan, form: Form, width: int | None = None, *, color: bool 
     from plimsoll.reports.document.text import section_text
 
     return section_text(plan_section(plan), width=width, color=color)
-
-
-def _text(found: Found, *, width: int | None, color: bool, lists_all: bool) -> str:
-    if isinstance(found, Report):
-        from plimsoll.reports.diagnosis.text import render_text
-
-        text = render_text(found.diagnosis, found.snapshot, width=width, color=color, inspection=found.inspection)
-        return text + (plan_below(found.plan, "text", width, color=color) if found.plan else "")
-    from plimsoll.reports.document.text import document_text
-
-    return document_text(document_of(found, lists_all=lists_all), width=width, color=color)
-
-
-def _json(found: Found) -> str:
-    if isinstance(found, Report):
-        from plimsoll.reports.diagnosis.json import render_json
-
-        return render_json(found.diagnosis, found.inspection).decode()
-    return _document_json(found)
-
-
-def _document_json(found: Documented) -> str:
-    if isinstance(found, Plan):
-        from plimsoll.reports.plan.json import render_plan_json
-
-        return render_plan_json(found).decode()
-    if isinstance(found, Overview):
-        from plimsoll.reports.overview.json import render_overview_json
-
-        return render_overview_json(found).decode()
-    if isinstance(found, Comparison):
-        from plimsoll.reports.compare.json import render_compare_json
-
-        return render_compare_json(found).decode()
-    if isinstance(found, Inspection):
-        from plimsoll.reports.inspect.json import render_inspection_json
-
-        return render_inspection_json(found).decode()
-    if isinstance(found, LimitSheet):
-        from plimsoll.reports.limits.json import render_limits_json
-
-        return render_limits_json(found)
-    if isinstance(found, Sweeps):
-        from plimsoll.reports.sweep.json import render_sweep_json
-
-        return render_sweep_json(found.reports)
-    if isinstance(found, PoolSizing):
-        from plimsoll.reports.pool_size.json import render_pool_size_json
-
-        return render_pool_size_json(found).decode()
-    if isinstance(found, ToastProof):
-        from plimsoll.reports.toast.json import render_toast_proof_json
-
-        return render_toast_proof_json(found)
-    if isinstance(found, ExplainComparison):
-        from plimsoll.reports.explain.json import render_explain_json
-
-        return render_explain_json(found)
-    if isinstance(found, _Played):
-        return _played_json(found)
-    if isinstance(found, PaceReport):
-        from plimsoll.reports.pace.json import render_pace_json
-
-        return render_pace_json(found).decode()
-    if isinstance(found, Rehearsal):
-        from plimsoll.reports.rehearse.json import render_rehearsal_json
-
-        return render_rehearsal_json(found).decode()
-    if isinstance(found, AlarmSet):
-        from plimsoll.reports.alarm.json import render_alarms_json
-
-        return render_alarms_json(found)
-    if isinstance(found, InfrastructureFindings):
-        from plimsoll.reports.infrastructure.json import render_infrastructure_json
-
-        return render_infrastructure_json(found).decode()
-    if isinstance(found, FleetReport):
-        from plimsoll.reports.fleet.json import render_fleet_json
-
-        return render_fleet_json(found).decode()
-    from plimsoll.reports.lint.json import render_lint_json
-
-    return render_lint_json(found).decode()
-
-
-def _played_json(found: _Played) -> str:
-    if isinstance(found, ExperimentReport):
-        from plimsoll.reports.experiment.json import render_experiment_json
-
-        return render_experiment_json(found).decode()
-    if isinstance(found, FailoverReport):
-        from plimsoll.reports.failover.json import render_failover_json
-
-        return render_failover_json(found).decode()
-    from plimsoll.reports.pooled.json import render_pooled_json
-
-    return render_pooled_json(found).decode()
-
-
-def _markdown(found: Found, *, lists_all: bool) -> str:
-    if isinstance(found, Report):
-        from plimsoll.reports.diagnosis.markdown import render_markdown
-
-        text = render_markdown(found.diagnosis, found.snapshot, found.inspection)
-        return text + (plan_below(found.plan, "markdown") if found.plan else "")
-    from plimsoll.reports.document.markdown import document_markdown
-
-    return document_markdown(document_of(found, lists_all=lists_all))
-
-
-def _html(found: Found, origin: "PageOrigin | None") -> str:
-    if isinstance(found, Report):
-        from plimsoll.reports.diagnosis.html import render_html
-
-        return render_html(found.diagnosis, found.snapshot, found.plan, found.inspection, origin=origin)
-    if isinstance(found, FleetReport):
-        from plimsoll.reports.fleet.html import fleet_page
-
-        return fleet_page(found, origin)
-    from plimsoll.reports.document.page import document_page
-
-    return document_page(document_of(found, lists_all=True), origin)

@@ -144,9 +144,9 @@ class Output(Struct, frozen=True, kw_only=True):
             found: a report, plan, comparison, inspection or overview.
             lists_all: whether an overview also has a row for each instance that is near no limit.
         """
-        from plimsoll.app.render import BRIEF_KINDS, render, render_brief
+        from plimsoll.app.render import has_brief, render, render_brief
 
-        if self.is_brief and isinstance(found, BRIEF_KINDS):
+        if self.is_brief and has_brief(found):
             return render_brief(found, width=self.width, color=self.has_color)
         form = cast("FileForm", self.form.value)
         return render(found, form, width=self.width, color=self.has_color, lists_all=lists_all)

@@ -8,8 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.reports.chart.drawing import vega_script
 from plimsoll.reports.chart.engine import has_vega
-from plimsoll.reports.diagnosis.html import vega_script
 from plimsoll.reports.render.page import page_environment, page_style, template_text
 from plimsoll.web import words
 from plimsoll.web.spark import HEIGHT, WIDTH
@@ -70,7 +70,7 @@ def _vega() -> str:
     Making it takes about 90 MB, which a library keeps until its process ends. This process runs for months.
     """
     code = (
-        "import sys; from plimsoll.reports.diagnosis.html import vega_script as made; "
+        "import sys; from plimsoll.reports.chart.drawing import vega_script as made; "
         "sys.stdout.buffer.write(made().encode())"
     )
     try:

@@ -6,10 +6,10 @@ from typing import Any
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.model.plan import Plan
-from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.diagnosis.html import report_values
-from plimsoll.reports.document.page import part_values
+from plimsoll.reports.diagnosis.document import diagnosis_document
+from plimsoll.reports.document.page import page_values, part_values
 from plimsoll.reports.plan.document import plan_section
+from plimsoll.reports.render.page import anchors
 from plimsoll.watch.found import BoardEntry
 from plimsoll.watch.history import PastTransition
 from plimsoll.watch.ledger import LedgerError
@@ -36,13 +36,7 @@ class InstanceReports:
 
     def values(self, entry: BoardEntry) -> dict[str, Any]:
         """Return all that the page of an instance shows."""
-        return {
-            **self.heading(entry),
-            **self._live(entry),
-            "report_of": self._report(entry.snapshot, entry.status.instance.key)
-            if entry.snapshot is not None
-            else None,
-        }
+        return {**self.heading(entry), **self._live(entry), **self._report(entry)}
 
     def heading(self, entry: BoardEntry) -> dict[str, Any]:
         """Return what names an instance."""
@@ -89,15 +83,18 @@ class InstanceReports:
             self._sources.log("page without messages", error=error.message)
             return []
 
-    def _report(self, snapshot: Snapshot, key: str) -> dict[str, Any]:
-        name = (key, id(snapshot))
+    def _report(self, entry: BoardEntry) -> dict[str, Any]:
+        snapshot = entry.snapshot
+        if snapshot is None:
+            return {"document": None, "live": None}
+        name = (entry.status.instance.key, id(snapshot))
         with self._lock:
             found = self._kept.get(name)
             if found is None:
-                found = report_values(diagnose_snapshot(snapshot), snapshot)
+                found = page_values(diagnosis_document(diagnose_snapshot(snapshot), snapshot))
                 # The snapshot is kept with it, so that no other gets its number.
                 found["snapshot"] = snapshot
                 self._kept[name] = found
                 while len(self._kept) > _KEPT:
                     self._kept.popitem(last=False)
-            return found
+            return {**found, "anchor": anchors()}

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from databases import START_S, WINDOW_S, observation, reading
 from plimsoll.causes.inspect import inspect
-from plimsoll.reports.inspect.outline import headline
+from plimsoll.reports.inspect.document import headline
 
 NAME = "the counters from before the restart"
 

@@ -183,17 +183,17 @@ def test_a_plan_that_crashes_leaves_the_report(run, tmp_path, monkeypatch):
 
 def test_a_plan_that_cannot_be_drawn_leaves_the_page(run, tmp_path, monkeypatch):
     """The page is written without it."""
-    from plimsoll.reports.diagnosis import html
+    from plimsoll.reports.diagnosis import document
 
-    whole = html.render_html
+    whole = document.diagnosis_document
     page = tmp_path / "page.html"
 
-    def crash(diagnosis, snapshot, plan=None, inspection=None, *, origin=None):
+    def crash(diagnosis, snapshot, inspection=None, plan=None):
         if plan is not None:
             raise ZeroDivisionError
-        return whole(diagnosis, snapshot, plan, inspection, origin=origin)
+        return whole(diagnosis, snapshot, inspection)
 
-    monkeypatch.setattr(html, "render_html", crash)
+    monkeypatch.setattr(document, "diagnosis_document", crash)
     ran = run("diagnose", PRESSED, "--plan", "--html", page)
 
     assert 2 == ran.status

@@ -7,6 +7,8 @@ filled up with plausible ones; nothing here was measured, and `is_simulated` say
 
 import numpy as np
 
+from plimsoll.app.render import Report, render
+from plimsoll.model.cause import Inspection
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import (
     BucketFit,
@@ -21,7 +23,9 @@ from plimsoll.model.diagnosis import (
 )
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
+from plimsoll.model.plan import Plan
 from plimsoll.model.snapshot import Annotation, EventKind, Gap, Snapshot
+from plimsoll.reports.chart.drawing import vega_script
 from unit.reports.fixture_parts import (
     BASELINE,
     CEILINGS,
@@ -401,3 +405,16 @@ def unknown():
 
 
 CASES = {"pressed": pressed, "quiet": quiet, "unknown": unknown}
+
+
+def page_of(
+    diagnosis: Diagnosis, shot: Snapshot, plan: Plan | None = None, inspection: Inspection | None = None
+) -> str:
+    """The page of a diagnosis without the bundled library, which is not ours to hold."""
+    text = render(Report(diagnosis=diagnosis, snapshot=shot, plan=plan, inspection=inspection), "html")
+    return text.replace(vega_script(), "")
+
+
+def text_of(diagnosis: Diagnosis, shot: Snapshot, *, width: int | None = 80) -> str:
+    """A diagnosis as text."""
+    return render(Report(diagnosis=diagnosis, snapshot=shot), width=width)

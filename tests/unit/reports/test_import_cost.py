@@ -10,8 +10,8 @@ def test_text_and_json_load_nothing_heavy():
     """Rendering text, JSON and Markdown imports none of the libraries for pages, tables and pictures."""
     program = (
         "import sys\n"
-        "import plimsoll.reports.diagnosis.text, plimsoll.reports.diagnosis.json, plimsoll.reports.diagnosis.markdown\n"
-        "import plimsoll.reports.diagnosis.html, plimsoll.reports.diagnosis.chart, plimsoll.reports.files.file\n"
+        "import plimsoll.reports.diagnosis.document, plimsoll.reports.diagnosis.json, plimsoll.reports.files.file\n"
+        "import plimsoll.reports.document.text, plimsoll.reports.document.markdown, plimsoll.reports.document.page\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -16,6 +16,7 @@ from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.moments import seconds_of
 from plimsoll.app.options import InstanceOptions
+from plimsoll.app.render import Report, render
 from plimsoll.app.watching import Watching
 from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.diagnose.run import EXIT
@@ -32,7 +33,6 @@ from plimsoll.lab.load.workload import workload_of
 from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.lab.sessions.postgres import PostgresPlan, run_lab
 from plimsoll.lab.sessions.session import Outcome, check_memory
-from plimsoll.model.cause import Inspection
 from plimsoll.model.database import Observation
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.lab import GroundTruth, LabProgress
@@ -236,22 +236,20 @@ def _lines() -> ReportProgress:
 
 
 def _print(diagnosis: Diagnosis, outcome: Outcome, ground: GroundTruth, width: int | None) -> None:
-    from plimsoll.reports.diagnosis.text import render_text
     from plimsoll.reports.lab.text import render_truth
 
     color = is_color()
-    inspection = _inspected(diagnosis, outcome)
-    sys.stdout.write(render_text(diagnosis, outcome.snapshot, width=width, color=color, inspection=inspection))
+    sys.stdout.write(render(_report(diagnosis, outcome), width=width, color=color))
     sys.stdout.write(render_truth(ground, width=width, color=color))
     sys.stdout.flush()
 
 
-def _inspected(diagnosis: Diagnosis, outcome: Outcome) -> Inspection | None:
-    """Return what inside the database caused the load; None if it was not watched."""
-    observation = outcome.snapshot.observation
-    if observation is None:
-        return None
-    return inspect_for_diagnosis(diagnosis, observation, outcome.snapshot.credit_clock)
+def _report(diagnosis: Diagnosis, outcome: Outcome) -> Report:
+    """Return the report, with what inside the database caused the load if it was watched."""
+    snapshot = outcome.snapshot
+    watched = snapshot.observation
+    inspection = None if watched is None else inspect_for_diagnosis(diagnosis, watched, snapshot.credit_clock)
+    return Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
 
 
 def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
@@ -266,10 +264,8 @@ def _save(diagnosis: Diagnosis, outcome: Outcome, flags: RunFlags) -> None:
         _print_line(f"snapshot: {flags.output} · truth: {truth_file}")
     if flags.html is not None:
         from plimsoll.cli.page_origin import page_origin
-        from plimsoll.reports.diagnosis.html import render_html
 
-        inspection = _inspected(diagnosis, outcome)
-        page = render_html(diagnosis, outcome.snapshot, None, inspection, origin=page_origin())
+        page = render(_report(diagnosis, outcome), "html", origin=page_origin())
         write_aside(flags.html, page.encode())
         _print_line(f"report written to {flags.html}")
     if outcome.kept is not None:

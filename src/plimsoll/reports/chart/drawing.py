@@ -7,6 +7,7 @@ Vega-Lite comes with the extra 'pictures'. Without it no picture is written, and
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,13 @@ def svg(spec: Spec) -> str:
         ExtraMissing: Vega-Lite is not installed.
     """
     return numbered_clips(visible(drawn("vegalite_to_svg", spec, vl_version=VEGALITE).decode()))
+
+
+@cache
+def vega_script() -> str:
+    """Return vega, Vega-Lite and Vega-Embed, about 900 kB, so that a page loads nothing."""
+    bundle = drawn("javascript_bundle", "window.vegaEmbed = vegaEmbed;", vl_version=VEGALITE).decode()
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def write_svg_as_png(path: Path, drawing: str) -> None:

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from plimsoll.model.comparison import Comparison, LimitsOutcome
 from plimsoll.model.diagnosis import Verdict
+from plimsoll.reports.compare.document import BADGES
 from plimsoll.reports.compare.headline import compare_headline, step_sentence
-from plimsoll.reports.compare.outline import BADGES
 from plimsoll.reports.render import words
 from plimsoll.reports.render.brief import Brief
 from plimsoll.reports.render.facts import Fact

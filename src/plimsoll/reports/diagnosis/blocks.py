@@ -136,13 +136,13 @@ def _own_rows(diagnosis: Diagnosis, samples: TimelineSamples) -> list[tuple[str,
 def _events_row(diagnosis: Diagnosis, columns: int) -> str:
     """Return the letter of each event in the column of its time; neighbours are moved aside."""
     start_s, end_s = diagnosis.window_s
-    events = [e for e in events_of(diagnosis.annotations, diagnosis.window_s).rows if e.mark]
+    events = events_of(diagnosis.annotations, diagnosis.window_s).marked
     row, taken = [" "] * columns, -1
-    for index, event in enumerate(events):
+    for index, (mark, event) in enumerate(events):
         place = int((event.time_s - start_s) / (end_s - start_s) * columns)
         # One column each, in their order, with room left for those that follow.
         taken = min(max(place, taken + 1), columns - len(events) + index)
-        row[taken] = event.mark
+        row[taken] = mark
     return "".join(row)
 
 

@@ -4,13 +4,14 @@ A diagnosis in one screen: verdict, ceiling, since when, whether it lasts, how s
 Claims are those of the whole report; this file chooses among them.
 """
 
+from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval, Resource, Verdict
 from plimsoll.model.nearest import nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.plan import Plan
 from plimsoll.model.waiting import longest_of, waiting_s_of
+from plimsoll.reports.diagnosis.document import missing_facts, moves_of
 from plimsoll.reports.diagnosis.headline import peak_ratio, shown_interval, unjudged
-from plimsoll.reports.diagnosis.outline import Outline, outline
 from plimsoll.reports.plan.brief import way_past
 from plimsoll.reports.render import words
 from plimsoll.reports.render.brief import Brief
@@ -30,8 +31,7 @@ def diagnosis_brief(diagnosis: Diagnosis, plan: Plan | None = None) -> Brief:
         diagnosis: what was found.
         plan: the plan of the same run; None adds no price.
     """
-    content = outline(diagnosis)
-    rows = [*_facts(diagnosis, content), Fact("First step", _first_step(diagnosis, content))]
+    rows = [*_facts(diagnosis), Fact("First step", _first_step(diagnosis))]
     way = way_past(plan) if plan is not None else None
     if way is not None:
         text = ", ".join(part for part in (way.price, way.chance) if part)
@@ -66,7 +66,7 @@ def verdict_in_words(diagnosis: Diagnosis) -> str:
     return "Requests waited, cause unknown" if diagnosis.waiting else "Verdict unknown"
 
 
-def _facts(diagnosis: Diagnosis, content: Outline) -> list[Fact]:
+def _facts(diagnosis: Diagnosis) -> list[Fact]:
     binding, shown = diagnosis.binding, shown_interval(diagnosis)
     if diagnosis.verdict is Verdict.BINDS and binding is not None and shown is not None:
         return [
@@ -79,7 +79,7 @@ def _facts(diagnosis: Diagnosis, content: Outline) -> list[Fact]:
         return _waited(diagnosis)
     if diagnosis.verdict is Verdict.UNKNOWN:
         # Its remedy is the first step.
-        return [Fact("Not known", "; ".join(gap.name for gap in content.missing[:_NAMES_SHOWN]))]
+        return [Fact("Not known", "; ".join(gap.name for gap in missing_facts(diagnosis.missing)[:_NAMES_SHOWN]))]
     return [
         Fact("Nearest" if diagnosis.verdict is Verdict.SLACK else "Ceiling", _nearest(diagnosis)),
         Fact("Now", _now_elsewhere(diagnosis)),
@@ -184,9 +184,10 @@ def _waited(diagnosis: Diagnosis) -> list[Fact]:
     ]
 
 
-def _first_step(diagnosis: Diagnosis, content: Outline) -> str:
-    if content.moves:
-        return content.moves[0]
+def _first_step(diagnosis: Diagnosis) -> str:
+    moves = guarded("what to do first", lambda: moves_of(diagnosis), ())
+    if moves:
+        return moves[0]
     if diagnosis.verdict is Verdict.UNKNOWN and diagnosis.waiting_causes:
         return words.sentence(diagnosis.waiting_causes[0].check)
     if diagnosis.verdict is Verdict.UNKNOWN:

@@ -9,16 +9,18 @@ views and parameters with a counter of the process, and equal inputs must give e
 unit tests hold every specification against the schema that Altair brings along.
 """
 
+import json
 from textwrap import wrap
 from typing import Any
 
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec
-from plimsoll.reports.chart.look import LIGHT, Look
+from plimsoll.reports.chart.drawing import UNNAMED, VEGALITE_SCHEMA, Spec, svg
+from plimsoll.reports.chart.look import LIGHT, Look, page_look
 from plimsoll.reports.diagnosis.headline import headline
 from plimsoll.reports.diagnosis.panels import dataset, panels_of
 from plimsoll.reports.diagnosis.timeline import TimelineSamples, at_ceiling, bucket_length, samples_of
+from plimsoll.reports.document.parts import LiveChart
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration
 
@@ -31,6 +33,26 @@ WAITED_LEGEND = "Shaded grey: requests waited, and no documented limit explains 
 
 # Between two panels: room for the name of the lower one.
 _SPACING = 34
+
+
+# Width of the drawing of a page, without the numbers at its left; the page is 68 rem wide.
+_STATIC_WIDTH = 1030
+
+# Values in the line above the chart for the time under the pointer: column, name, unit, digits.
+_READOUT = (
+    ("rate", "total", "MB/s", 1),
+    ("reads", "reads", "MB/s", 1),
+    ("ops", "total", "IOPS", 0),
+    ("read_ms", "read latency", "ms", 1),
+    ("write_ms", "write latency", "ms", 1),
+    ("queue", "queue", "", 1),
+    ("byte_balance", "throughput credits", "%", 0),
+    ("io_balance", "IOPS credits", "%", 0),
+    ("volume_balance", "gp2 credits", "%", 0),
+    ("cpu", "CPU", "%", 0),
+    ("capacity", "capacity", "%", 0),
+    ("local_free", "local storage left", "GiB", 1),
+)
 
 
 def chart_samples(diagnosis: Diagnosis, snapshot: Snapshot) -> TimelineSamples:
@@ -50,6 +72,38 @@ def caption(samples: TimelineSamples) -> str:
         f"Reduced for drawing: each point is the mean of {length}, the pale band spans the "
         "smallest and largest sample in it. Times are UTC."
     )
+
+
+def chart_caption(diagnosis: Diagnosis, samples: TimelineSamples) -> str:
+    """Return the same with the meaning of shades and lines."""
+    texts = [caption(samples)]
+    if diagnosis.intervals:
+        texts.append("Shaded: time at a ceiling.")
+    if diagnosis.waiting:
+        texts.append(WAITED_LEGEND)
+    if diagnosis.ceilings:
+        texts.append("Solid lines: ceilings that were reached; dashed: others.")
+    return " ".join(texts)
+
+
+def live_timeline(diagnosis: Diagnosis, snapshot: Snapshot) -> LiveChart:
+    """Return the static drawing, and the data for the one to zoom."""
+    samples = chart_samples(diagnosis, snapshot)
+    spec = timeline_spec(diagnosis, snapshot, look=page_look(), width=_STATIC_WIDTH, is_titled=False, samples=samples)
+    drawing = svg(spec)
+    rows = spec["datasets"]["samples"]
+    spec["datasets"]["samples"] = []
+    names = [name for name in rows[0] if name != "t"]
+    document = {
+        "spec": spec,
+        "first_ms": rows[0]["t"],
+        "step_ms": round(1000 * samples.bucket_s),
+        "window_ms": [1000 * s for s in diagnosis.window_s],
+        "columns": {name: [row[name] for row in rows] for name in names},
+        "readout": [entry for entry in _READOUT if entry[0] in names],
+    }
+    data = json.dumps(document, separators=(",", ":"), sort_keys=True).replace("<", "\\u003c")
+    return LiveChart(svg=drawing, data=data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
 def timeline_spec(

@@ -8,7 +8,9 @@ Rule 2: what changes the limits is shown before what does not; what is shown sta
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Annotation, EventKind
+from plimsoll.reports.document.parts import Cell, Column, Paragraph, Section, Table
 from plimsoll.reports.render import words
 from plimsoll.units import format_clock
 
@@ -33,27 +35,13 @@ _MARKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRow:
-    """One event that is shown."""
-
-    time_s: int
-    when: str
-    """`2021-03-08 10:14`"""
-    short_when: str
-    """`03-08 10:14`"""
-    kind: str
-    """`class change`; empty for an event of no known kind."""
-    text: str
-    mark: str
-    """Letter beside the event and on the timeline of characters; empty before the window."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Events:
-    """The texts about the events."""
+    """The events that are shown."""
 
-    rows: tuple[EventRow, ...]
-    """In order of time; those before the window first."""
+    earlier: tuple[Annotation, ...]
+    """The last changes before the window, in order of time."""
+    marked: tuple[tuple[str, Annotation], ...]
+    """Those of the window in order of time, each after its letter on the timeline of characters."""
     more: str
     """What was left out, counted: `4 backup events, the last 2021-03-08 03:04`; may be empty."""
 
@@ -77,23 +65,29 @@ def events_of(annotations: Iterable[Annotation], window_s: tuple[int, int]) -> E
     inside = [a for a in ordered if a.time_s >= start_s]
     listed = [a for a in inside if a.kind is not EventKind.BACKUP]
     kept = sorted(listed, key=lambda a: (_IMPORTANCE.index(a.kind), a.time_s))[:EVENTS_SHOWN]
-    has_seconds = end_s - start_s <= 3600
-    rows = [_row(a, "", has_seconds=has_seconds) for a in earlier[-_EARLIER_SHOWN:]]
-    rows += [_row(a, mark, has_seconds=has_seconds) for a, mark in zip(in_order(kept), _MARKS, strict=False)]
     backups = [a for a in inside if a.kind is EventKind.BACKUP]
-    return Events(rows=tuple(rows), more=_more(len(listed) - len(kept), backups))
-
-
-def _row(note: Annotation, mark: str, *, has_seconds: bool) -> EventRow:
-    when = words.moment(note.time_s, has_seconds=has_seconds)
-    return EventRow(
-        time_s=note.time_s,
-        when=when,
-        short_when=when[5:],
-        kind=words.EVENT_WORDS[note.kind],
-        text=words.plain(note.text),
-        mark=mark,
+    return Events(
+        earlier=tuple(earlier[-_EARLIER_SHOWN:]),
+        marked=tuple(zip(_MARKS, in_order(kept), strict=False)),
+        more=_more(len(listed) - len(kept), backups),
     )
+
+
+def events_section(diagnosis: Diagnosis) -> Section:
+    """Return the events with the letters that mark them on the timeline of characters."""
+    found = events_of(diagnosis.annotations, diagnosis.window_s)
+    has_seconds = diagnosis.window_s[1] - diagnosis.window_s[0] <= 3600
+    rows = [_cells("-", note, "before the window: ", has_seconds=has_seconds) for note in found.earlier]
+    rows += [_cells(mark, note, "", has_seconds=has_seconds) for mark, note in found.marked]
+    columns = (Column(title=""), Column(title="When (UTC)", may_break=False, names_row=True), Column(title="Event"))
+    table = Table(columns=columns, rows=tuple(rows), stacks=True, gap=1, is_untitled=True)
+    parts = ((table,) if rows else ()) + ((Paragraph(text=found.more),) if found.more else ())
+    return Section(title="What happened", parts=parts, is_dense=True)
+
+
+def _cells(mark: str, note: Annotation, lead: str, *, has_seconds: bool) -> tuple[str | Cell, ...]:
+    when, kind = words.moment(note.time_s, has_seconds=has_seconds), words.EVENT_WORDS[note.kind]
+    return mark, Cell(when, brief=when[5:]), f"{lead}{kind}{': ' if kind else ''}{words.plain(note.text)}"
 
 
 def _more(left: int, backups: Sequence[Annotation]) -> str:

@@ -1,12 +1,12 @@
 """A document as GitHub-flavoured Markdown, for a ticket or a pull request: the same content and order."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from plimsoll.reports.document import parts as d
 from plimsoll.reports.render import words
-from plimsoll.reports.render.facts import Fact
-from plimsoll.reports.render.markdown import bullets, escaped, facts, numbered, table
 
+_SPECIAL = re.compile(r"([\\`*<>|\[\]~])|(?<!\w)(_)|(_)(?!\w)")
 # A code block of a ticket is about this wide before it scrolls.
 _BLOCK_WIDTH = 100
 
@@ -38,20 +38,27 @@ def _part(part: d.Part, level: int) -> str:
         title = f"{'#' * level} {number}{verdict}{_plain(part.title)}"
         return _joined([title, *_parts(part.parts, level + 1)])
     if isinstance(part, d.Paragraph):
-        text = _plain(part.text)
+        text = _plain(f"{part.lead} {part.text}")
         return f"**{text}**" if part.weight == "strong" and text else text
     if isinstance(part, d.Remark):
         return f"**{_plain(part.name)}:** {_plain(part.text)}"
     if isinstance(part, d.Facts):
-        return facts([Fact(words.plain(f.name), words.plain(f.value)) for f in part.facts])
+        return "\n".join(f"- **{_plain(f.name)}:** {_plain(f.value)}" for f in part.facts)
     if isinstance(part, d.Bullets):
-        items = [words.plain(item) for item in part.items]
-        if part.are_moves:
-            return "\n\n".join(f"**→** {escaped(item)}" for item in items)
-        return numbered(items) if part.is_numbered else bullets(items)
+        return _bullets(part)
     if isinstance(part, d.Table):
         return _table(part)
     return _fenced(part)
+
+
+def _bullets(part: d.Bullets) -> str:
+    if part.are_moves:
+        return "\n\n".join(f"**→** {_plain(item.text)}" for item in part.advice)
+    lines = []
+    for n, item in enumerate(part.advice, start=1):
+        lines.append(f"{f'{n}.' if part.is_numbered else '-'} {_plain(f'{item.lead} {item.text}')}")
+        lines += [f"  - {_plain(move)}" for move in item.moves]
+    return "\n".join(lines)
 
 
 def _table(part: d.Table) -> str:
@@ -59,9 +66,10 @@ def _table(part: d.Table) -> str:
     rows = [[_cell(cell) for cell in row] for row in part.rows]
     if any(part.remarks):
         titles.append("Remarks")
-        rows = [[*row, words.plain(remark)] for row, remark in zip(rows, part.remarks, strict=True)]
+        rows = [[*row, _plain(remark)] for row, remark in zip(rows, part.remarks, strict=True)]
+    lines = [titles, ["---"] * len(titles), *rows] if rows else []
     legend = " ".join(_plain(column.legend) for column in part.columns if column.legend)
-    return _joined([table(titles, rows), legend])
+    return _joined(["\n".join(f"| {' | '.join(line)} |" for line in lines), legend])
 
 
 def _fenced(part: d.Code | d.Command | d.Diff | d.Picture) -> str:
@@ -89,11 +97,12 @@ def _fence(lines: Sequence[str], language: str) -> str:
 def _cell(cell: str | d.Cell) -> str:
     """Return the text of a cell with its lines joined, because a Markdown cell has one line."""
     text = cell if isinstance(cell, str) else "; ".join(filter(None, (cell.text, cell.note)))
-    return words.plain(text.replace("\n", ", "))
+    return _plain(text.replace("\n", ", "))
 
 
 def _plain(text: str) -> str:
-    return escaped(words.plain(text))
+    """Return text on one line in which nothing that came from outside is Markdown or HTML."""
+    return _SPECIAL.sub(lambda match: f"\\{match[0]}", words.plain(text))
 
 
 def _joined(parts: Iterable[str]) -> str:

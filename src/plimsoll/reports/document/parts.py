@@ -17,6 +17,9 @@ from plimsoll.reports.chart.drawing import Spec
 from plimsoll.reports.render.explanations import Topic
 from plimsoll.reports.render.facts import Fact
 
+NEVER = 1_000_000
+"""Of `Column.from_width`: a column for pages and tickets, where rows may be long."""
+
 
 class Tone(StrEnum):
     """The state of a text: a colour in a terminal and on a page, nothing in Markdown."""
@@ -40,6 +43,8 @@ class Cell:
     """What terminals show instead: an indent or nothing, where the rows above tell the rest."""
     brief_below: int = 10_000
     """Columns from which a terminal has room for the whole text."""
+    share: float | None = None
+    """What a page draws as a bar instead of the text, 0–1; a longer one is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class Column:
     may_break: bool = True
     """Whether its cells may go over several lines in a terminal."""
     from_width: int = 0
-    """Terminals with fewer columns leave it out, because the others imply it."""
+    """Terminals with fewer columns leave it out, because the others imply it; `NEVER` is in no terminal."""
     is_cut: bool = False
     """A terminal shows as much of each cell as fits in one line; JSON and pages have the whole."""
     leaves: int = 0
@@ -61,6 +66,8 @@ class Column:
     """Columns of a terminal to which its words may be narrowed; 0 for not at all."""
     legend: str = ""
     """A sentence below the table that explains it."""
+    names_row: bool = False
+    """Whether it names the rows; by default the first does, or the one after a rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,8 @@ class Paragraph:
 
     form: ClassVar[str] = "paragraph"
     text: str
+    lead: str = ""
+    """A sentence before the text, in bold on a page."""
     tone: Tone = Tone.PLAIN
     weight: Literal["plain", "quiet", "strong"] = "plain"
     is_cut: bool = False
@@ -94,13 +103,32 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """An item of a list with what to do about it."""
+
+    text: str
+    lead: str = ""
+    """A sentence before the text, in bold on a page."""
+    moves: tuple[str, ...] = ()
+    topic: Topic | None = None
+    """What explains it at the end of a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bullets:
     """A list with dashes, with numbers, or with arrows for actions."""
 
     form: ClassVar[str] = "bullets"
-    items: tuple[str, ...]
+    items: tuple[str | Advice, ...]
     is_numbered: bool = False
     are_moves: bool = False
+    on_page: tuple[str, ...] = ()
+    """All items, where `items` are the most important of many."""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """Return the items, each with what to do about it."""
+        return tuple(Advice(text=item) if isinstance(item, str) else item for item in self.items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +142,18 @@ class Table:
     """Whether a phone shows each row as a list of names with values; for wide tables."""
     remarks: tuple[str, ...] = ()
     """A text for each row, shown below it; empty if no row has one."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """The time of each row, epoch seconds, which a page can show in its chart; empty if rows have none."""
+    gap: int = 2
+    """Blanks between the columns of a terminal."""
+    is_untitled: bool = False
+    """Whether a terminal leaves out the titles of its columns."""
 
     @property
     def head(self) -> int:
-        """Return the column that names the row: the first, or the one after a rank."""
-        return 1 if self.columns[0].title == "#" else 0
+        """Return the column that names the row."""
+        named = [n for n, column in enumerate(self.columns) if column.names_row]
+        return named[0] if named else int(self.columns[0].title == "#")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +192,16 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiveChart:
+    """A chart that the script of a page draws again, to point at and to zoom."""
+
+    svg: str
+    """The drawing without scripts."""
+    data: str
+    """What the script reads, as JSON that cannot end its element."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
     """A chart: characters in a terminal and in Markdown, a drawing on a page."""
 
@@ -166,6 +211,8 @@ class Picture:
     spec: Callable[[int], Spec] | None
     """Its Vega-Lite specification, so many pixels wide."""
     caption: str = ""
+    live: Callable[[], LiveChart | None] | None = None
+    """The same as a chart to zoom, of which a page has one, below the title `Timeline`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +224,12 @@ class Section:
     parts: tuple["Part", ...]
     topic: Topic | None = None
     """What explains it at the end of a page."""
+    is_dense: bool = False
+    """Whether a terminal has no blank lines around its tables."""
+    is_lead: bool = False
+    """Whether it stands out on a page, because it is what to do."""
+    in_text: bool = True
+    """Whether a terminal has it; not what is looked up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +260,10 @@ class Document:
     """What stands beside the name of the program at the head of a page: `comparison`."""
     headline: str
     """One sentence that answers the question of the command."""
+    badge: str = ""
+    """The verdict in two or three words, above the headline of a page."""
+    figures: tuple[Fact, ...] = ()
+    """The few numbers that carry the verdict, below the headline of a page; the first matters most."""
     tone: Tone = Tone.PLAIN
     simulated: tuple[str, ...] = ()
     """A note for each simulated source of data; an empty note if there is no description of it."""

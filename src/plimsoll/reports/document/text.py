@@ -60,11 +60,6 @@ def section_text(section: d.Section, *, width: int | None, color: bool) -> str:
     return terminal.rendered([*_section(section, columns)], width=columns, color=color)
 
 
-def part_in_text(part: d.Part, width: int) -> Iterable[RenderableType]:
-    """Return a part of a report that is not a document yet, in a number of columns."""
-    return _part(part, width, 0)
-
-
 def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
     yield styled(words.plain(document.headline), style=_TONES[document.tone] or "bold")
     for note in document.simulated:
@@ -101,7 +96,7 @@ def _flowing(
     room = width - indent
     if isinstance(part, d.Paragraph):
         style = _TONES[part.tone] or _WEIGHTS[part.weight]
-        text = words.plain(part.text)
+        text = words.plain(f"{part.lead} {part.text}")
         return Text(_cut(text, room), style=style) if part.is_cut else styled(text, style)
     if isinstance(part, d.Remark):
         return _named(Fact(words.plain(part.name), words.plain(part.text)))
@@ -109,20 +104,27 @@ def _flowing(
         return _facts(part, width)
     if isinstance(part, d.Bullets):
         mark = "→" if part.are_moves else "-"
-        marks = (f"{n}." if part.is_numbered else mark for n in range(1, len(part.items) + 1))
-        return _marked(zip(marks, (styled(words.plain(i)) for i in part.items), strict=True))
+        return _marked(
+            (shown, styled(words.plain(text)))
+            for n, item in enumerate(part.advice, start=1)
+            for shown, text in ((f"{n}." if part.is_numbered else mark, f"{item.lead} {item.text}"), *_moves(item))
+        )
     return _diff(part, room) if isinstance(part, d.Diff) else _table(part, width, room)
 
 
+def _moves(item: d.Advice) -> Iterable[tuple[str, str]]:
+    return (("", f"→ {move}") for move in item.moves)
+
+
 def _section(part: d.Section, width: int) -> Iterable[RenderableType]:
-    if not part.parts:
+    if not part.in_text or all(isinstance(one, d.Picture) and one.characters is None for one in part.parts):
         return
     yield terminal.heading(words.plain(part.title))
     before: d.Part | None = None
     for inner in part.parts:
         # Tables have blank lines around them; the marks of a list below a table show that it belongs to it.
         is_apart = isinstance(before, d.Table | d.Card) and isinstance(inner, d.Paragraph | d.Facts)
-        if before is not None and (isinstance(inner, d.Table) or is_apart):
+        if before is not None and not part.is_dense and (isinstance(inner, d.Table) or is_apart):
             yield Text()
         before = inner
         if isinstance(inner, d.Section):
@@ -180,7 +182,8 @@ def _table(part: d.Table, width: int, room: int) -> RenderableType:
     if is_fitted(part):
         return fitted_table(part, room, lambda cell: _cell(cell, width))
     shown = [n for n, column in enumerate(part.columns) if width >= column.from_width]
-    made = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    is_titled, gap = not part.is_untitled, (0, part.gap, 0, 0)
+    made = Grid(box=None, pad_edge=False, padding=gap, header_style="dim", show_header=is_titled)
     for n in shown:
         column = part.columns[n]
         side: JustifyMethod = "right" if column.is_number else "left"
@@ -192,7 +195,7 @@ def _table(part: d.Table, width: int, room: int) -> RenderableType:
         )
     for row in part.rows:
         made.add_row(*(_cell(row[n], width) for n in shown))
-    if part.stacks and _least_width(part, shown, width) > room:
+    if part.stacks and not part.is_untitled and _least_width(part, shown, width) > room:
         return _stacked(part, shown, width)
     return made
 

@@ -13,12 +13,12 @@ from plimsoll.reports.fleet.words import (
     NOTHING,
     ROWS_MOST,
     Rows,
-    instances,
     limit_text,
     name_cells,
     store_name,
     usd_more,
 )
+from plimsoll.reports.render import words
 from plimsoll.units import format_clock, format_duration, format_ratio
 
 _BOUND = (
@@ -66,7 +66,7 @@ def headline(report: FleetReport) -> str:
     """Return the answer in one sentence."""
     of = report.totals
     bound = of.now_count + of.earlier_count
-    text = f"{bound:,} of {instances(of.instance_count)} reached a limit, {of.now_count:,} of them at the end"
+    text = f"{bound:,} of {words.counted(of.instance_count, 'instance')} reached a limit, {of.now_count:,} of them at the end"
     if of.near_count:
         text += f"; {of.near_count:,} {'is' if of.near_count == 1 else 'are'} near one"
     if of.unknown_count:

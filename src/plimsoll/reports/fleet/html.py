@@ -1,11 +1,10 @@
 """A fleet as one HTML page: the sections of its document, and a table of all instances to search and sort."""
 
 from plimsoll.model.fleet import FleetReport
-from plimsoll.reports.document.page import part_values, topics_of
+from plimsoll.reports.document.page import page_values
 from plimsoll.reports.fleet.document import fleet_document
 from plimsoll.reports.fleet.page_rows import rows_json
 from plimsoll.reports.fleet.words import MORE_ON_PAGE, ROWS_MOST
-from plimsoll.reports.render.explanations import explanations_of
 from plimsoll.reports.render.origin import PageOrigin
 from plimsoll.reports.render.page import rendered_page, template_text
 
@@ -24,12 +23,10 @@ def fleet_page(report: FleetReport, origin: PageOrigin | None = None) -> str:
     return rendered_page(
         "fleet.html.j2",
         origin=origin,
-        document=document,
-        explanations=explanations_of([document.topic, *topics_of(document.parts)]),
         row_count=len(report.rows),
         rows_most=ROWS_MOST,
         rows=Markup(rows_json(report)),  # noqa: S704  escaped in rows_json
         fleet_style=Markup(template_text("fleet.css")),  # noqa: S704  package data
         fleet_script=Markup(template_text("fleet.js")),  # noqa: S704  package data
-        **part_values(),
+        **page_values(document),
     )

@@ -6,7 +6,8 @@ from decimal import Decimal
 from plimsoll.model.fleet import FleetReport, FleetVerdict
 from plimsoll.model.fleet_answer import FleetTotals
 from plimsoll.reports.document.parts import Cell, Column, Paragraph, Part, Section, facts_of
-from plimsoll.reports.fleet.words import NAME, UNKNOWN, Rows, instances, name_cells, usd, usd_more
+from plimsoll.reports.fleet.words import NAME, UNKNOWN, Rows, name_cells, usd, usd_more
+from plimsoll.reports.render import words
 from plimsoll.units import in_cases
 
 _PAID = (*NAME, Column(title="What", least=30))
@@ -55,7 +56,10 @@ def _spend(of: FleetTotals) -> Iterator[tuple[str, str]]:
         yield "now", f"{UNKNOWN}: no instance has a price"
     else:
         more = f"; {missing:,} without a price" if missing else ""
-        yield ("now", f"${usd(of.usd_per_day)} per day on demand, for {instances(of.priced_count)}{more}")
+        yield (
+            "now",
+            f"${usd(of.usd_per_day)} per day on demand, for {words.counted(of.priced_count, 'instance')}{more}",
+        )
     if of.change_count:
         yield "recommended changes", _change_cost(of)
     if not of.cheaper_count:
@@ -70,9 +74,9 @@ def _spend(of: FleetTotals) -> Iterator[tuple[str, str]]:
 def _change_cost(of: FleetTotals) -> str:
     priced = of.change_count - of.change_unpriced_count
     if of.change_usd_per_day_more is None:
-        return f"cost unknown: no price for {instances(of.change_count)} at a limit"
+        return f"cost unknown: no price for {words.counted(of.change_count, 'instance')} at a limit"
     word = "less" if of.change_usd_per_day_more < 0 else "more"
-    text = f"${usd(abs(of.change_usd_per_day_more))} {word} per day for {instances(priced)} at a limit"
+    text = f"${usd(abs(of.change_usd_per_day_more))} {word} per day for {words.counted(priced, 'instance')} at a limit"
     missing = f"; {of.change_unpriced_count:,} without a price" if of.change_unpriced_count else ""
     return text + missing
 

@@ -75,10 +75,8 @@ def name_cells(row: FleetVerdict) -> tuple[str, str]:
 def limit_text(row: FleetVerdict) -> str:
     """Return the ceiling that bound longest, with its number."""
     unit = "ops/s" if row.dimension == "iops" else "bytes/s"
-    family, value = Family(row.family or Family.UNKNOWN), row.ceiling or 0.0
-    name = words.short_limit_name(family, Phase(row.phase or Phase.FIXED), None)
-    is_measured = family is Family.UNKNOWN
-    return f"{name} {words.quantity(value, unit) if is_measured else words.published(value, unit)}"
+    family, phase = Family(row.family or Family.UNKNOWN), Phase(row.phase or Phase.FIXED)
+    return words.limit_value(family, phase, None, row.ceiling or 0.0, unit)
 
 
 def family_name(family: str | None) -> str:
@@ -106,11 +104,6 @@ def usd_more(amount: Decimal | None) -> str:
 def usd(amount: Decimal | None) -> str:
     """Return dollars; `unknown` for None."""
     return UNKNOWN if amount is None else f"{amount:,.2f}"
-
-
-def instances(count: int) -> str:
-    """Return `1 instance`, `2 instances`."""
-    return f"{count:,} instance{'' if count == 1 else 's'}"
 
 
 def tone_of(rank: FleetRank) -> Tone:

@@ -3,7 +3,7 @@
 from plimsoll.model.cause import Inspection
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.reports.document.severity import SEVERITY_SIGNS
-from plimsoll.reports.inspect.outline import headline, inspection_outline
+from plimsoll.reports.inspect.document import headline, watched
 from plimsoll.reports.render import words
 from plimsoll.reports.render.brief import Brief
 from plimsoll.reports.render.facts import Fact
@@ -17,22 +17,20 @@ _STYLES = {"critical": STYLES[Verdict.BINDS], "warning": STYLES[Verdict.NEAR], "
 
 def inspect_brief(inspection: Inspection) -> Brief:
     """Return the brief report of an inspection."""
-    outline = inspection_outline(inspection)
-    severity = outline.severity or "note"
+    severity = inspection.causes[0].severity if inspection.causes else "note"
     is_blind = severity == "note" and any(gap.hides == "verdict" for gap in inspection.missing)
     sign, title, style = SEVERITY_SIGNS[severity], _TITLES[severity], _STYLES[severity]
     if is_blind:
         sign, title = words.VERDICT_SIGNS[Verdict.UNKNOWN], "Cause unknown"
         style = STYLES[Verdict.UNKNOWN]
-    first, *others = outline.causes or (None,)
-    is_told = first is not None and severity != "note"
-    remedies = first.remedies if first is not None and is_told else ()
-    also = [card.title for card in (others if is_told else outline.causes)][:_OTHERS_SHOWN]
+    is_said = severity != "note"
+    remedies = inspection.causes[0].remedies if is_said else ()
+    also = [words.sentence(cause.title) for cause in inspection.causes[1 if is_said else 0 :]][:_OTHERS_SHOWN]
     gaps = [words.plain(gap.name) for gap in inspection.missing]
     rows = (
         Fact("Result", headline(inspection, counts_rest=False)),
-        Fact("Watched", outline.watched.removeprefix("Watched ")),
-        Fact("First step", remedies[0].text if remedies else ""),
+        Fact("Watched", watched(inspection).removeprefix("Watched ")),
+        Fact("First step", words.sentence(remedies[0].text) if remedies else ""),
         *(Fact("Also", title) for title in also),
         Fact("Not known", words.series_of(gaps) if gaps else ""),
     )

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from plimsoll.model.cause import Cause, Inspection, Remedy
 from plimsoll.model.diagnosis import Evidence
 from plimsoll.model.written import Count, Inline, Mark
-from plimsoll.reports.inspect.outline import headline
+from plimsoll.reports.inspect.document import headline
 from plimsoll.reports.render.form import Document
 from plimsoll.reports.render.json_values import json_bytes
 

@@ -67,7 +67,7 @@ def sheet_title(sheet: LimitSheet) -> str:
     instance = sheet.instance
     storage = words.storage(instance)
     if instance.storage.volume_count is None and sheet.volume_count is not None:
-        storage += f" on {sheet.volume_count} volume{'s' if sheet.volume_count != 1 else ''}"
+        storage += f" on {words.counted(sheet.volume_count, 'volume')}"
     parts = [
         words.subject(instance),
         instance.engine,

@@ -13,7 +13,7 @@ from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance
 from plimsoll.model.overview import BoundTime, Overview, OverviewRow, UnreadInstance, Usage
 from plimsoll.model.written import Count, Inline, Positive
-from plimsoll.reports.overview.outline import failed_groups, headline
+from plimsoll.reports.overview.document import failed_groups, headline
 from plimsoll.reports.render import words
 from plimsoll.reports.render.form import Document
 from plimsoll.reports.render.json_values import json_bytes

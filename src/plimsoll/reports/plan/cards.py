@@ -1,11 +1,9 @@
 """
-One option of a plan in words: a row of the table, and a card with all facts.
+One option of a plan in words: its place in the tables, and the facts of its card.
 
 Before and after stand beside each other wherever both are known.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from plimsoll.model.plan import Band, Cost, DemandSummary, Disruption, Effect, Judgement, MoveKind, Option, Plan
@@ -23,89 +21,20 @@ _BRIEF = ("Change", "Cost", "Break-even", "At a ceiling")
 _FULL = 0.995
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionRow:
-    """One option as a row of the table."""
+def answer_of(plan: Plan, option: Option) -> str:
+    """
+    Return in how many of the cases considered possible it is enough: `7 of 10`; empty for what is there as it was seen.
 
-    number: str
-    """`1`, or `now` for what is there."""
-    title: str
-    role: str
-    judgement: Judgement
-    verdict: str
-    """`lifts`; of what is there `suffices`."""
-    chance: str
-    """In how many of the cases considered possible it is enough; empty for what is there as it was seen.
-    Of a load that takes whatever it is given, how long the same work takes."""
-    chance_text: str
-    """The same as a clause: `enough in 7 of 10 cases`; may be empty."""
-    minutes: str
-    served: str
-    without_waiting: str
-    latency_mean: str
-    latency_p95: str
-    usd_per_day: str
-    usd_per_month: str
-    usd_per_day_more: str
-    """Empty for what is there."""
-    disruption: str
-    """`restart`, in a few words."""
-    next_ceiling: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionCard:
-    """One option in detail."""
-
-    row: OptionRow
-    reason: str
-    facts: tuple[Fact, ...]
-    notes: tuple[str, ...]
-    commands: tuple[str, ...]
-    settled_by: str
-    rejected: tuple[Fact, ...]
-    """What costs less, with its price, and what is wrong with it."""
-
-
-def option_row(plan: Plan, option: Option, number_: str) -> OptionRow:
-    """Return the row of an option; its number is `now` for the current setup."""
-    effect = option.effect
-    is_observed = plan_words.is_observed(plan)
-    is_present = number_ == "now"
-    is_unsure = option.judgement is Judgement.UNSURE
-    judged = plan_words.PRESENT_WORDS[option.judgement] if is_present else option.judgement.value
+    Of a load that takes whatever it is given, how long the same work takes.
+    """
     if plan_words.is_by_hours(plan):
-        answer, template = (plan_words.work(effect.work) or plan_words.UNKNOWN, "the same work takes {}")
-    else:
-        answer = "" if is_present and not is_unsure else _chance(option.probability)
-        template = "enough in {} cases"
-    return OptionRow(
-        number=number_,
-        title=words.plain(option.title),
-        role="" if is_present else _role(plan, option),
-        judgement=option.judgement,
-        verdict=judged,
-        chance=answer,
-        chance_text=answer and template.format(answer),
-        minutes=plan_words.minutes(effect.minutes_at_ceiling, is_observed=is_observed),
-        served=(plan_words.UNKNOWN if is_spread(option) else plan_words.bytes_per_s(effect.served_bytes_per_s)),
-        without_waiting=plan_words.share_served(effect.served_ratio, is_observed=is_observed),
-        latency_mean=plan_words.latency(effect.latency_s_mean),
-        latency_p95=plan_words.latency(effect.latency_s_p95),
-        usd_per_day=_cell(option.cost.usd_per_day, plan_words.usd),
-        usd_per_month=_cell(option.cost.usd_per_month, plan_words.usd),
-        usd_per_day_more="" if is_present else _cell(option.usd_per_day_more, plan_words.usd_more),
-        disruption="" if is_present else _short_disruption(option),
-        next_ceiling=plan_words.next_ceiling(effect.next_ceiling, is_short=True),
-    )
+        return plan_words.work(option.effect.work) or plan_words.UNKNOWN
+    if option is plan.present and option.judgement is not Judgement.UNSURE:
+        return ""
+    return in_cases(option.probability).replace("fewer than", "<")
 
 
-def _chance(of: float) -> str:
-    """Return `7 of 10`, `< 1 of 100`."""
-    return in_cases(of).replace("fewer than", "<")
-
-
-def _role(plan: Plan, option: Option) -> str:
+def role_of(plan: Plan, option: Option) -> str:
     """Return `cheapest that lifts` if cheaper options exist that may not lift, else the plain role."""
     role = words.plain(option.role)
     if option.break_even is not None:
@@ -119,37 +48,24 @@ def _role(plan: Plan, option: Option) -> str:
     return role
 
 
-def option_card(plan: Plan, option: Option, number_: str) -> OptionCard:
-    """Return the card of an option."""
-    facts = [
+def option_facts(plan: Plan, option: Option, *, is_brief: bool) -> tuple[Fact, ...]:
+    """
+    Return the facts of an option's card.
+
+    Args:
+        plan: the plan that has it.
+        option: one of its options.
+        is_brief: whether only setup, price and effect, for one that cannot be ranked.
+    """
+    facts = (
         Fact("Change", "; ".join(words.plain(move.text) for move in option.moves)),
         *_cost_facts(plan.present.cost, option),
         Fact("Break-even", _break_even(option)),
         *_effect_facts(plan, option),
         Fact("Disruption", _disruption(option.disruption)),
         Fact("To undo", words.sentence(option.disruption.reversal)),
-    ]
-    return OptionCard(
-        row=option_row(plan, option, number_),
-        reason=words.sentence(option.reason),
-        facts=tuple(fact for fact in facts if fact.value),
-        notes=tuple(dict.fromkeys(map(words.sentence, (*option.disruption.notes, *option.cost.notes)))),
-        commands=tuple(words.plain(line) for line in option.commands),
-        settled_by=words.sentence(option.settled_by),
-        rejected=tuple(
-            Fact(
-                f"{words.plain(other.name)} ({plan_words.usd_per_month(other.usd_per_month)})",
-                words.sentence(other.reason),
-            )
-            for other in option.rejected
-        ),
     )
-
-
-def brief_card(card: OptionCard) -> OptionCard:
-    """Return the card of an option that cannot be ranked: its setup, its missing price, its effect."""
-    facts = tuple(fact for fact in card.facts if fact.name in _BRIEF)
-    return replace(card, facts=facts)
+    return tuple(fact for fact in facts if fact.value and (fact.name in _BRIEF or not is_brief))
 
 
 def _break_even(option: Option) -> str:
@@ -290,7 +206,7 @@ def _disruption(disruption: Disruption) -> str:
     return text.strip()
 
 
-def _short_disruption(option: Option) -> str:
+def short_disruption(option: Option) -> str:
     """Return `restart, copy, optimising`; every change of storage includes optimising."""
     disruption = option.disruption
     is_changed = any(move.kind in _STORAGE_MOVES for move in option.moves)
@@ -300,11 +216,6 @@ def _short_disruption(option: Option) -> str:
     if disruption.optimising_s is not None or is_changed:
         parts.append("optimising")
     return ", ".join(parts) or "none"
-
-
-def _cell(amount: Decimal | None, format_amount: Callable[[Decimal], str]) -> str:
-    """Return the text of a price for a table with a price column."""
-    return plan_words.UNKNOWN if amount is None else format_amount(amount)
 
 
 def _change(before: Decimal | None, after: Decimal | None) -> str:

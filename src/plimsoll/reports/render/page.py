@@ -5,7 +5,8 @@ A content security policy in the page forbids it every network access.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -86,7 +87,6 @@ def page_environment(*packages: str) -> "Environment":
         "signs": words.VERDICT_SIGNS,
         "verdict_words": words.VERDICT_WORDS,
         "headings_of": headings_of,
-        "anchor": anchor,
         "explanation": _explanation,
     }
     return environment
@@ -106,9 +106,16 @@ def headings_of(markup: str) -> Sequence[Heading]:
     return found
 
 
-def anchor(title: str) -> str:
-    """Return the address of a title within its page: `how-it-was-measured`."""
-    return _NO_LETTERS.sub("-", title.lower()).strip("-") or "part"
+def anchors() -> Callable[[str], str]:
+    """Return what gives each title of a page its address: `how-it-was-measured`, and `how-it-was-measured-2`."""
+    given: Counter[str] = Counter()
+
+    def anchor(title: str) -> str:
+        place = _NO_LETTERS.sub("-", title.lower()).strip("-") or "part"
+        given[place] += 1
+        return place if given[place] == 1 else f"{place}-{given[place]}"
+
+    return anchor
 
 
 def _explanation(topic: Topic) -> Any:

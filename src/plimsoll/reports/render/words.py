@@ -192,7 +192,7 @@ def storage(instance: Instance) -> str:
     if bought.provisioned_bytes_per_s is not None:
         parts.append(f"{number(bought.provisioned_bytes_per_s / MIB)} MiB/s")
     if bought.volume_count is not None:
-        parts.append(f"{bought.volume_count} volume{'s' if bought.volume_count != 1 else ''}")
+        parts.append(counted(bought.volume_count, "volume"))
     return ", ".join(parts) or "unknown"
 
 
@@ -236,6 +236,18 @@ def span(start_s: float, end_s: float) -> str:
     has_seconds = bool(start_s % 60 or end_s % 60)
     start, end = moment(start_s, has_seconds=has_seconds), moment(end_s, has_seconds=has_seconds)
     return f"{start} – {end[11:] if start[:10] == end[:10] else end}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 instance`, `2,100 instances`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def limit_value(family: Family, phase: Phase, former_phase: Phase | None, value: float, unit: str) -> str:
+    """Return a limit with its number: `instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
+    # A documented number has up to five figures; a measured level is not known that well.
+    shown = quantity(value, unit) if family is Family.UNKNOWN else published(value, unit)
+    return f"{short_limit_name(family, phase, former_phase)} {shown}"
 
 
 def series_of(words: list[str]) -> str:

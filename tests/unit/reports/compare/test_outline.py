@@ -5,15 +5,11 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from plimsoll.app.render import render
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.reports.compare.json import render_compare_json
-from plimsoll.reports.compare.outline import compare_outline
-from unit.reports.fixture_diagnosis import CASES, pressed, quiet
+from unit.reports.fixture_diagnosis import CASES, pressed
 
 
 def of(before, after):
@@ -24,13 +20,6 @@ def of(before, after):
 def text_of(before, after, *, width=80, color=False):
     """A comparison of two fixtures rendered."""
     return render(of(before, after), width=width, color=color)
-
-
-def with_instance(case, **changed):
-    """A fixture of an instance of which something is other."""
-    diagnosis, shot = case()
-    instance = msgspec.structs.replace(diagnosis.instance, **changed)
-    return msgspec.structs.replace(diagnosis, instance=instance), shot
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -52,19 +41,6 @@ def test_a_ticket_has_the_same_content():
     assert "\x1b" not in ticket
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.text(max_size=200))
-def test_no_name_breaks_the_width_or_escapes(name):
-    """Whatever an instance is called, lines fit and nothing reaches the terminal or the page but text."""
-    found = compare(*with_instance(pressed, identifier=name), *quiet())
-    shown = render(found, width=80)
-    ticket = render(found, "markdown")
-
-    assert 80 >= max(cell_len(line) for line in shown.split("\n"))
-    assert all(c.isprintable() or c == "\n" for c in shown)
-    assert "<script" not in ticket
-
-
 def test_each_share_is_of_its_own_window():
     """Time at a ceiling is divided by what was measured on the same side, in every form."""
     diagnosis, shot = pressed()
@@ -75,7 +51,4 @@ def test_each_share_is_of_its_own_window():
 
     assert 2 * report["before"]["at_ceiling_ratio"] == report["after"]["at_ceiling_ratio"]
     assert 2 * first["before_ratio"] == first["after_ratio"]
-    assert ("11 h 32 min (48 %)", "11 h 32 min (96 %)") == (
-        compare_outline(found).time_at[0].before,
-        compare_outline(found).time_at[0].after,
-    )
+    assert "| any ceiling | 11 h 32 min (48 %) | 11 h 32 min (96 %) |" in render(found, "markdown")

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.reports.diagnosis.blocks import timeline_blocks
 from plimsoll.reports.diagnosis.chart import timeline_spec
-from plimsoll.reports.diagnosis.events import EVENTS_SHOWN, events_of, in_order
-from plimsoll.reports.diagnosis.text import render_text
+from plimsoll.reports.diagnosis.events import EVENTS_SHOWN, events_of, events_section, in_order
 from plimsoll.reports.render import words
-from unit.reports.fixture_diagnosis import pressed, quiet
+from unit.reports.fixture_diagnosis import pressed, quiet, text_of
 from unit.reports.fixture_parts import DAY_S, HOUR_S, START_S
 
 WINDOW = (START_S, START_S + DAY_S)
@@ -28,15 +27,14 @@ def shown(*notes, width=80):
     """The text of the quiet report with these events."""
     diagnosis, shot = quiet()
     diagnosis = msgspec.structs.replace(diagnosis, annotations=notes)
-    return render_text(diagnosis, shot, width=width, color=False)
+    return text_of(diagnosis, shot, width=width)
 
 
 def test_events_come_in_order_of_time_with_letters():
     """Whatever order the source gave them in, A is the first of the window."""
-    rows = events_of((event(900, text="second"), event(60, text="first")), WINDOW).rows
+    marked = events_of((event(900, text="second"), event(60, text="first")), WINDOW).marked
 
-    assert [("A", "first"), ("B", "second")] == [(r.mark, r.text) for r in rows]
-    assert ["2021-03-08 00:01", "2021-03-08 00:15"] == [r.when for r in rows]
+    assert [("A", "first"), ("B", "second")] == [(mark, note.text) for mark, note in marked]
 
 
 def test_what_changes_the_limits_is_kept_before_what_does_not():
@@ -45,8 +43,8 @@ def test_what_changes_the_limits_is_kept_before_what_does_not():
     change = event(86_000, EventKind.CLASS_CHANGE, "became db.r5.4xlarge")
     events = events_of((*many, change), WINDOW)
 
-    assert EVENTS_SHOWN == len(events.rows)
-    assert "became db.r5.4xlarge" == events.rows[-1].text
+    assert EVENTS_SHOWN == len(events.marked)
+    assert "became db.r5.4xlarge" == events.marked[-1][1].text
     assert "Besides: 12 other events." == events.more
 
 
@@ -55,7 +53,7 @@ def test_backups_are_counted():
     one = event(3600, EventKind.BACKUP, "Backing up DB instance")
     other = event(4200, EventKind.BACKUP, "Finished DB Instance backup")
 
-    assert () == events_of((one, other), WINDOW).rows
+    assert () == events_of((one, other), WINDOW).marked
     assert "Besides: 1 backup event, at 2021-03-08 01:00." == events_of((one,), WINDOW).more
     events = events_of((other, one), WINDOW).more
     assert "Besides: 2 backup events, the last 2021-03-08 01:10." == events
@@ -64,25 +62,23 @@ def test_backups_are_counted():
 def test_a_change_before_the_window_is_reported():
     """A restore or change before the window may explain it, a restart does not; the last two are reported."""
     before = [event(-HOUR_S * n, EventKind.RESTORE, f"{n} h before") for n in (1, 2, 3)]
-    rows = events_of((*before, event(-60, EventKind.RESTART)), WINDOW).rows
+    events = events_of((*before, event(-60, EventKind.RESTART)), WINDOW)
 
-    assert ["2 h before", "1 h before"] == [r.text for r in rows]
-    assert {""} == {r.mark for r in rows}
+    assert (["2 h before", "1 h before"], ()) == ([note.text for note in events.earlier], events.marked)
 
 
 def test_what_comes_after_the_window_is_not_reported():
     """The end of the window is not in it."""
     events = events_of((event(DAY_S), event(DAY_S - 1)), WINDOW)
 
-    assert 1 == len(events.rows)
-    assert "" == events.more
+    assert (1, "") == (len(events.marked), events.more)
 
 
 def test_seconds_are_reported_where_the_window_is_short():
     """In a window of an hour or less the second of an event matters."""
-    (row,) = events_of((event(61),), (START_S, START_S + HOUR_S)).rows
+    found = msgspec.structs.replace(quiet()[0], annotations=(event(61),), window_s=(START_S, START_S + HOUR_S))
 
-    assert "03-08 00:01:01" == row.short_when
+    assert "2021-03-08 00:01:01" == events_section(found).parts[0].rows[0][1].text
 
 
 @given(st.lists(st.builds(event, st.integers(-DAY_S, 2 * DAY_S), st.sampled_from(EventKind)), max_size=40))
@@ -92,8 +88,9 @@ def test_no_event_of_the_window_is_lost(notes):
     inside = [n for n in notes if WINDOW[0] <= n.time_s < WINDOW[1]]
     counted = [int(n) for n in re.findall(r"(\d+) (?:other|backup) event", events.more)]
 
-    assert len(inside) == sum(bool(r.mark) for r in events.rows) + sum(counted)
-    assert sorted(r.time_s for r in events.rows) == [r.time_s for r in events.rows]
+    assert len(inside) == len(events.marked) + sum(counted)
+    times = [note.time_s for note in (*events.earlier, *(note for _, note in events.marked))]
+    assert sorted(times) == times
 
 
 @settings(deadline=None)

@@ -1,7 +1,6 @@
 """The document of a fleet has a section for each question, and bounded tables."""
 
 import fleets
-from plimsoll.reports.document.markdown import document_markdown
 from plimsoll.reports.document.parts import Document, Section
 from plimsoll.reports.document.text import document_text
 from plimsoll.reports.fleet.document import fleet_document
@@ -63,10 +62,3 @@ def test_a_long_table_says_where_the_others_are():
 
     assert "3 more: give --all, or --format csv." in text(fleet_document(report))
     assert "3 more" not in text(fleet_document(report, lists_all=True))
-
-
-def test_a_hostile_name_is_text_in_markdown():
-    shown = document_markdown(fleet_document(fleets.fleet()))
-
-    assert "<img" not in shown.replace("\\<img", "")
-    assert "\u202e" not in shown

@@ -4,7 +4,6 @@ import pytest
 
 import inspections
 from plimsoll.app.render import render
-from plimsoll.model.cause import Remedy
 
 
 def text_of(name="search", *, width=80, color=False):
@@ -31,13 +30,3 @@ def test_no_command_is_broken(width):
     assert commands_of(inspections.inspection()) <= {line.strip() for line in shown}
     at = next(n for n, line in enumerate(shown) if "UPDATE public.documents" in line)
     assert shown[at + 1].index("body") == shown[at].index("UPDATE") + 2
-
-
-def test_names_from_outside_reach_no_terminal():
-    """An escape sequence in a name is shown, not obeyed."""
-    evil = "\x1b[2J"
-    remedy = Remedy(text=evil, commands=(f"SELECT '{evil}';",), expected=evil)
-    cause = inspections.cause(title=evil, subject=evil, text=evil, remedies=(remedy,))
-    inspection = inspections.inspection(place=evil, role=evil, causes=(cause,), ceiling_name=evil)
-
-    assert "\x1b" not in render(inspection, width=80)

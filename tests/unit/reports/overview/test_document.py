@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from plimsoll.app.render import render
 from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.overview import UnreadInstance
-from plimsoll.reports.overview.outline import headline
+from plimsoll.reports.overview.document import headline
 from unit.reports.fixture_fleet import LEGACY, NO_CLASS, PRESSED, ROWS, UNKNOWN, UNREAD, fleet, instance, row
 
 EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]

@@ -1,19 +1,14 @@
 """Many instances as Markdown, as a page and as JSON."""
 
 import json
-import re
 
 import pytest
 
 from plimsoll.app.render import render
-from plimsoll.model.diagnosis import Verdict
-from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.json import render_overview_json
-from unit.reports.diagnosis.test_html import Reader, leaving
-from unit.reports.fixture_fleet import LEGACY, ROWS, UNREAD, fleet, instance, row
+from unit.reports.fixture_fleet import ROWS, UNREAD, fleet
 
 EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
-EVIL = "</style><script>alert(1)</script><img src=x onerror=alert(2)>|`*_\"'"
 
 
 def as_markdown(overview):
@@ -46,55 +41,11 @@ def test_golden_json(golden):
     [as_markdown, lambda o: render(o, "markdown", lists_all=True), as_page, lambda o: render_overview_json(o).decode()],
 )
 def test_every_instance_is_named_in_every_form(render):
-    """Nobody is left out; simulated data is called so; equal fleets give equal text."""
+    """Nobody is left out; simulated data is called so."""
     text = render(fleet())
 
     assert [] == [name for name in EVERY_NAME if name not in text]
     assert "simulat" in text.lower()
-    assert render(fleet()) == text
-
-
-def test_markdown_rows_have_as_many_cells_as_titles():
-    """No text from outside can add a cell, a heading or markup."""
-    rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
-    text = as_markdown(fleet(rows, (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)))
-    cells = {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line[:1] == "|"}
-
-    assert {11} == cells
-    assert "<script>" not in text.replace("\\<", "")
-
-
-def test_a_page_is_well_formed_and_loads_nothing():
-    """Every tag is closed, ids are unique, and no reference leaves the page."""
-    text = as_page(fleet())
-    found = Reader(text)
-
-    assert ([], []) == (found.open, found.wrong)
-    assert len(set(found.ids)) == len(found.ids)
-    assert ["data:,"] == leaving(found)
-    assert "default-src 'none'" in text
-    assert set(re.findall(r"https?://[^\s\"'<>]+", text)) == set()
-
-
-def test_a_hostile_name_stays_text():
-    """Markup in any text is shown, never run."""
-    rows = (row(EVIL, Verdict.BINDS, instance=instance(EVIL, EVIL), binding=LEGACY),)
-    lost = (UnreadInstance(identifier=EVIL, reason=EVIL, remedy=EVIL),)
-    text = as_page(fleet(rows, lost, source=EVIL, stopped=EVIL))
-    found = Reader(text)
-
-    assert 1 == text.count("<script")
-    assert "<img" not in text
-    assert not [a for a in found.attributes if a[1].startswith("on")]
-    assert EVIL in "".join(found.text)
-
-
-def test_every_colour_of_the_page_is_defined():
-    """Each CSS variable that is used has a value."""
-    text = as_page(fleet())
-    style = text[text.index("<style>") : text.index("</style>")]
-
-    assert [] == [n for n in set(re.findall(r"var\((--[a-z-]+)\)", text)) if f"{n}:" not in style]
 
 
 def test_an_empty_fleet_has_every_form():

@@ -6,10 +6,9 @@ from msgspec.structs import replace
 from plans import claims, ladder
 from plimsoll.app.render import render
 from plimsoll.model.plan import PROBABLY, Plan, Rung, RungKind
-from plimsoll.reports.diagnosis.html import render_html
-from plimsoll.reports.plan.cards import option_row
+from plimsoll.reports.plan.cards import role_of
 from plimsoll.reports.plan.steps import steps_of
-from unit.reports.fixture_diagnosis import pressed
+from unit.reports.fixture_diagnosis import page_of, pressed
 
 
 def plan_of(chance: float, *, option: int = 1, kind: RungKind = RungKind.ENOUGH) -> Plan:
@@ -27,7 +26,7 @@ def _text(plan: Plan) -> str:
 
 
 def _page(plan: Plan) -> str:
-    return render_html(*pressed(), plan).replace("\N{NO-BREAK SPACE}", " ")
+    return page_of(*pressed(), plan).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(
@@ -50,8 +49,8 @@ def test_the_table_calls_it_recommended_only_then_too():
     """The table and the sentences say the same of one step."""
     likely, unlikely = plan_of(PROBABLY), plan_of(PROBABLY - 0.01)
 
-    assert option_row(likely, likely.options[1], "2").role.endswith(", recommended")
-    assert option_row(unlikely, unlikely.options[1], "2").role.endswith(", the most likely")
+    assert role_of(likely, likely.options[1]).endswith(", recommended")
+    assert role_of(unlikely, unlikely.options[1]).endswith(", the most likely")
 
 
 @pytest.mark.parametrize("form", [_markdown, _text, _page])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from plimsoll.app.render import Report, render
 from plimsoll.model.snapshot import Annotation
-from plimsoll.reports.diagnosis.html import render_html
 from plimsoll.reports.limits import chart as limits_chart
 from plimsoll.reports.render.page import template_text
 from plimsoll.reports.render.page_policy import POLICY, closed
@@ -34,7 +34,8 @@ def policy_of(page: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("case", CASES)
 def test_a_report_allows_its_own_scripts_and_styles_by_hash(case: str):
     """Nothing is allowed for standing in the page, and no text is evaluated."""
-    page = render_html(*CASES[case]())
+    diagnosis, snapshot = CASES[case]()
+    page = render(Report(diagnosis=diagnosis, snapshot=snapshot), "html")
     policy = policy_of(page)
     markup = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
 
@@ -76,7 +77,7 @@ def test_a_name_cannot_end_the_script_of_a_report():
     evil = "</script><script>alert(1)</script>"
     diagnosis, snapshot = CASES["pressed"]()
     event = Annotation(time_s=diagnosis.window_s[0] + 60, text=evil)
-    page = render_html(replace(diagnosis, annotations=(event,)), snapshot)
+    page = render(Report(diagnosis=replace(diagnosis, annotations=(event,)), snapshot=snapshot), "html")
 
     assert "<script>alert" not in page
     assert "alert(1)" in page
