@@ -36,8 +36,7 @@ def _pages() -> dict[str, str]:
     for family, facts in FAMILIES.items():
         page = _FAMILY_PAGES.get(family, CEILINGS)
         found |= {family.value: page, facts.code: page}
-        if facts.exhausted_code:
-            found[facts.exhausted_code] = "balance-empty"
+    found |= {facts.exhausted_code: "balance-empty" for facts in FAMILIES.values() if facts.exhausted_code}
     return found | _FINDING_PAGES
 
 

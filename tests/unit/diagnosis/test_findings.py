@@ -72,6 +72,7 @@ def of(*intervals: Interval, instance=R5, **given) -> tuple[Finding, ...]:
         intervals=intervals,
         measured_s=48 * 3600,
         step_s=60,
+        end_s=builders.START_S + 48 * 3600,
         **parts,
     )
 

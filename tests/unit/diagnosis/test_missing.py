@@ -124,7 +124,7 @@ def test_what_was_asked_for_and_not_measured_is_reported(measured_h, expected):
     """Three of ten hours asked for leave seven unknown; a late sample leaves nothing to say."""
     asked_s = (builders.START_S, builders.START_S + 36_000)
     snapshot = msgspec.structs.replace(builders.snapshot(values()), asked_s=asked_s)
-    names = [gap.name for gap in not_covered(snapshot, measured_h * 3600)]
+    names = [gap.name for gap in not_covered(snapshot, measured_h * 3600, asked_s)]
 
     assert ([expected] if expected else []) == names
 

@@ -169,6 +169,8 @@ def limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) 
 
 def short_limit_name(family: Family, phase: Phase, former_phase: Phase | None = None) -> str:
     """Return a short name for a column with a unit: `instance legacy baseline`, `volume`."""
+    if family is Family.UNKNOWN:
+        return FAMILY_NAMES[family]
     owner = FAMILIES[family].owner or FAMILY_NAMES[family]
     return f"{owner} {phase_name(phase, former_phase)}".strip()
 
