@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from plimsoll.model.experiment import (
+from plimsoll_lab.model.experiment import (
     ExperimentCheck,
     ExperimentReport,
     MinuteRates,
@@ -10,7 +10,7 @@ from plimsoll.model.experiment import (
     PhaseReport,
     PublishedFigure,
 )
-from plimsoll.model.lab import GroundTruth
+from plimsoll_lab.model.lab import GroundTruth
 
 START_S = 1_700_000_040
 FIGURES = PhaseFigures(

@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
-from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
-from plimsoll.model.experiment import ExperimentCheck, PublishedFigure
-from plimsoll.model.pooled import PooledFigures, PooledOutcome, PooledPhaseReport, PooledReport, PooledSample
+from plimsoll_lab.experiments.pooled_cluster.play import PooledRun
+from plimsoll_lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
+from plimsoll_lab.model.experiment import ExperimentCheck, PublishedFigure
+from plimsoll_lab.model.pooled import PooledFigures, PooledOutcome, PooledPhaseReport, PooledReport, PooledSample
 
 FIGURES = PooledFigures(
     seconds=2.0,

@@ -6,15 +6,15 @@ import pytest
 
 from live.gate_machine import quick_folder
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.sweep.fit import fit_sweep
-from plimsoll.gate.config import SLACK_S, GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of
-from plimsoll.lab.sweep.fio import sweep_path
-from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.model.instance import Instance
-from plimsoll.model.sweep import KnownNumber, Pattern, Sweep, SweepFit, UnitEvidence
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.gate.config import SLACK_S, GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.model.sweep import KnownNumber, Pattern, Sweep, SweepFit, UnitEvidence
+from plimsoll_lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of
+from plimsoll_lab.sweep.fio import sweep_path
+from plimsoll_lab.sweep.plan import SweepPlan
 from simulated_sweeps import stage
 
 pytestmark = pytest.mark.realtime

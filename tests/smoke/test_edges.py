@@ -31,10 +31,10 @@ from live.gate_machine import BASELINE, T3, fill, quick_folder, rate_of
 from live.loads import BY_LIMITS, asked, counts, rows, table, whole
 from live.machine import clean_environment
 from live.small_lake import small_lake
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.ceiling import Family
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.smoke
 
@@ -265,4 +265,4 @@ def test_a_wheel_is_built(tmp_path: Path):
     names = zipfile.ZipFile(wheel).namelist()
 
     assert any(name.startswith("plimsoll/_core") for name in names)
-    assert {"plimsoll/gate/plimsoll-gate", "plimsoll/docs/index.md"} <= set(names)
+    assert {"plimsoll_lab/gate/plimsoll-gate", "plimsoll/docs/index.md"} <= set(names)

@@ -13,9 +13,7 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.contained import collecting, gaps_of, lost_notes
 from plimsoll.model.diagnosis import Diagnosis, Missing
-from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
-from plimsoll.model.failover import FailoverReport
 from plimsoll.model.fleet import FleetReport
 from plimsoll.model.infrastructure import InfrastructureFindings
 from plimsoll.model.lint import PoolerFindings
@@ -23,11 +21,9 @@ from plimsoll.model.overview import Overview
 from plimsoll.model.pace import PaceReport
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
-from plimsoll.model.pooled import PooledReport
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.sheet import LimitSheet
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.model.sweep import SweepReport
 from plimsoll.model.toast import ToastProof
 from plimsoll.model.visible import escaped_json, visible
 
@@ -52,18 +48,19 @@ class Report(Struct, frozen=True, kw_only=True):
     """Left out of the JSON form: a plan has a JSON form of its own."""
 
 
-class Sweeps(Struct, frozen=True, kw_only=True):
-    """Sweeps of one command."""
+class Drawn(Struct, frozen=True, kw_only=True):
+    """A result of a part (`plimsoll.parts`), which brings its own forms."""
 
-    reports: tuple[SweepReport, ...]
-    """One report for each configuration; at least one."""
+    document: "Document"
+    json: str
+    """The same for programs."""
 
 
 Documented = (
     Comparison
     | Inspection
     | LimitSheet
-    | Sweeps
+    | Drawn
     | PoolerFindings
     | InfrastructureFindings
     | PoolSizing
@@ -72,16 +69,11 @@ Documented = (
     | Overview
     | PaceReport
     | Plan
-    | ExperimentReport
-    | FailoverReport
-    | PooledReport
     | Rehearsal
     | AlarmSet
     | FleetReport
 )
 """Results that are rendered through a document, and so in every form."""
-
-_Played = ExperimentReport | FailoverReport | PooledReport
 
 Found = Report | Documented
 _Shown = TypeVar("_Shown", bound=Found)
@@ -190,10 +182,8 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.limits.document import limits_document
 
         return limits_document(found)
-    if isinstance(found, Sweeps):
-        from plimsoll.reports.sweep.document import sweep_document
-
-        return sweep_document(found.reports)
+    if isinstance(found, Drawn):
+        return found.document
     if isinstance(found, PoolSizing):
         from plimsoll.reports.pool_size.document import pool_size_document
 
@@ -206,8 +196,6 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
         from plimsoll.reports.explain.document import explain_document
 
         return explain_document(found)
-    if isinstance(found, _Played):
-        return _played_document(found)
     if isinstance(found, PaceReport):
         from plimsoll.reports.pace.document import pace_document
 
@@ -231,20 +219,6 @@ def document_of(found: Documented, *, lists_all: bool = False) -> "Document":
     from plimsoll.reports.lint.document import lint_document
 
     return lint_document(found)
-
-
-def _played_document(found: _Played) -> "Document":
-    if isinstance(found, ExperimentReport):
-        from plimsoll.reports.experiment.document import experiment_document
-
-        return experiment_document(found)
-    if isinstance(found, FailoverReport):
-        from plimsoll.reports.failover.document import failover_document
-
-        return failover_document(found)
-    from plimsoll.reports.pooled.document import pooled_document
-
-    return pooled_document(found)
 
 
 def render_brief(found: BriefKind, *, width: int | None = None, color: bool = False) -> str:
@@ -336,10 +310,8 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.limits.json import render_limits_json
 
         return render_limits_json(found)
-    if isinstance(found, Sweeps):
-        from plimsoll.reports.sweep.json import render_sweep_json
-
-        return render_sweep_json(found.reports)
+    if isinstance(found, Drawn):
+        return found.json
     if isinstance(found, PoolSizing):
         from plimsoll.reports.pool_size.json import render_pool_size_json
 
@@ -352,8 +324,6 @@ def _document_json(found: Documented) -> str:
         from plimsoll.reports.explain.json import render_explain_json
 
         return render_explain_json(found)
-    if isinstance(found, _Played):
-        return _played_json(found)
     if isinstance(found, PaceReport):
         from plimsoll.reports.pace.json import render_pace_json
 
@@ -377,20 +347,6 @@ def _document_json(found: Documented) -> str:
     from plimsoll.reports.lint.json import render_lint_json
 
     return render_lint_json(found).decode()
-
-
-def _played_json(found: _Played) -> str:
-    if isinstance(found, ExperimentReport):
-        from plimsoll.reports.experiment.json import render_experiment_json
-
-        return render_experiment_json(found).decode()
-    if isinstance(found, FailoverReport):
-        from plimsoll.reports.failover.json import render_failover_json
-
-        return render_failover_json(found).decode()
-    from plimsoll.reports.pooled.json import render_pooled_json
-
-    return render_pooled_json(found).decode()
 
 
 def _markdown(found: Found, *, lists_all: bool) -> str:

@@ -10,9 +10,9 @@ import pytest
 
 from live.left_behind import Ours
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers import pgbouncer, pgpool
-from plimsoll.lab.servers.pgbouncer import PgBouncer
-from plimsoll.lab.servers.pgpool import Pgpool
+from plimsoll_lab.servers import pgbouncer, pgpool
+from plimsoll_lab.servers.pgbouncer import PgBouncer
+from plimsoll_lab.servers.pgpool import Pgpool
 
 COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "pooled-cluster", "--quick"]
 

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import KnownNumber, Pattern, PublishedNumber, SweepReport
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.model.sweep import KnownNumber, Pattern, PublishedNumber, SweepReport
 from simulated_sweeps import UNIT_BYTES, stage, sweep
 
 CHAIN = [
