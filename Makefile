@@ -52,7 +52,7 @@ types: .venv/dev .venv/core
 	$(STEP) "types" $(PY) -m mypy --strict
 	$(STEP) "types of the Rust core" $(PY) -m mypy.stubtest plimsoll._core
 
-layers: .venv/dev .venv/core
+layers: .venv/dev .venv/lab
 	$(STEP) "layers" .venv/bin/lint-imports --no-cache
 
 rust: .venv/dev
@@ -73,15 +73,15 @@ check-live: .venv/dev .venv/core .venv/lab servers  ## servers, accounts, browse
 check-versions: .venv/dev .venv/core .venv/lab servers  ## PostgreSQL 14 to 17, Airflow 2.11
 check-rates: .venv/dev .venv/core .venv/lab servers  ## rates in real time
 check-stories: .venv/dev .venv/core .venv/lab servers  ## published incidents, failovers, storms, played
-check-systems: .venv/core servers  ## the published systems
-check-spark: .venv/spark .venv/core servers  ## fleets on Spark
+check-systems: .venv/lab servers  ## the published systems
+check-spark: .venv/spark .venv/lab servers  ## fleets on Spark
 check-site: site  ## the documentation as a site
-check-integrations: .venv/core servers  ## the Airflow provider, the Helm chart
+check-integrations: .venv/lab servers  ## the Airflow provider, the Helm chart
 $(DEEP):
 	@.ci/deep $(@:check-%=%) $(CHANGED)
 
 # With a report of every kind, made now; nothing is sent or requested.
-site: .venv/dev .venv/core .venv/site/installed servers  ## build the documentation as a site, in build/site
+site: .venv/dev .venv/lab .venv/site/installed servers  ## build the documentation as a site, in build/site
 	$(STEP) "pages and reports" $(PY) -m website.stage build/site-pages
 	$(STEP) "site" env NO_MKDOCS_2_WARNING=1 .venv/site/bin/mkdocs build --strict -f build/mkdocs.json
 	$(STEP) "links of the site" $(PY) -m website.check build/site
