@@ -6,12 +6,12 @@ from statistics import median
 import numpy as np
 
 from plimsoll_lab.gate.record import MINUTE_S, RecordLine, Truth
-from plimsoll_lab.model.experiment import PhaseFigures
+from plimsoll_lab.model.experiment import ExperimentFigures
 
 
 def storage_figures(
     lines: Sequence[RecordLine], truth: Truth, responses_s: Sequence[float], clock: float
-) -> PhaseFigures:
+) -> ExperimentFigures:
     """
     Return the figures that every experiment has.
 
@@ -24,7 +24,7 @@ def storage_figures(
     length_s = sum(line.dt for line in lines)
     read_ops = sum(line.read_ops for line in lines)
     write_ops = sum(line.write_ops for line in lines)
-    return PhaseFigures(
+    return ExperimentFigures(
         minutes=length_s * clock / MINUTE_S,
         read_bytes_per_s=ratio(sum(line.read_bytes for line in lines), length_s),
         write_bytes_per_s=ratio(sum(line.write_bytes for line in lines), length_s),

@@ -25,7 +25,7 @@ from plimsoll_lab.gate.control import GateStatus
 from plimsoll_lab.gate.gate import Gate
 from plimsoll_lab.gate.record import MINUTE_S, RecordLine, Truth, snapshot_of, truth_of
 from plimsoll_lab.gate.scale import whole_lines, whole_status
-from plimsoll_lab.model.experiment import ExperimentProgress, PhaseFigures, PublishedFigure
+from plimsoll_lab.model.experiment import ExperimentFigures, ExperimentProgress, PublishedPhase
 from plimsoll_lab.sessions.session import PrintLine, lines_within, progress_of
 
 CLOCK = 60.0
@@ -52,7 +52,7 @@ class ExperimentPhase(Struct, frozen=True, kw_only=True):
     Which limit of the instance's throughput makes requests wait in it. In `not the baseline` credits last, so at most the
     burst does; `as recorded` leaves it to the gate's record.
     """
-    published: tuple[PublishedFigure, ...] = ()
+    published: tuple[PublishedPhase, ...] = ()
 
 
 class PhaseRun(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class PhaseRun(Struct, frozen=True, kw_only=True):
     lines: tuple[RecordLine, ...]
     """The gate's record, of the whole load."""
     truth: Truth
-    figures: PhaseFigures
+    figures: ExperimentFigures
     credit_clock: CreditClock
     observation: Observation | None = None
     captures: CaptureFile | None = None
@@ -208,9 +208,9 @@ class PhaseProgress:
         )
 
 
-def published(**named: str) -> tuple[PublishedFigure, ...]:
+def published(**named: str) -> tuple[PublishedPhase, ...]:
     """Return what was published of a phase, by name."""
-    return tuple(PublishedFigure(name=k.replace("_", " "), text=v) for k, v in named.items())
+    return tuple(PublishedPhase(name=k.replace("_", " "), text=v) for k, v in named.items())
 
 
 def with_version(instance: Instance, version: str) -> Instance:

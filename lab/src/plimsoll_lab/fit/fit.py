@@ -29,11 +29,11 @@ from plimsoll_lab.fit.merges import merges_of, request_limit_of
 from plimsoll_lab.model.sweep import (
     Direction,
     Estimate,
-    ExcludedPoint,
     Pattern,
     PhaseFit,
     Sweep,
     SweepFit,
+    SweepLeftOut,
     SweepPoint,
     Unit,
     UnitEvidence,
@@ -105,7 +105,7 @@ class _FittedModel:
 def _fit_group(sweep: Sweep, phase: Phase, direction: Direction) -> PhaseFit:
     group = [p for p in sweep.points if (p.phase, p.direction) == (phase, direction)]
     alone = [p for p in sweep.alone if p.direction == direction]
-    left_out = [ExcludedPoint(point=p, reason=r) for p in group if (r := _other_cause(p, alone))]
+    left_out = [SweepLeftOut(point=p, reason=r) for p in group if (r := _other_cause(p, alone))]
     strangers = [out.point for out in left_out]
     kept = [p for p in group if p not in strangers]
     pattern = Pattern.SCATTERED
@@ -115,7 +115,7 @@ def _fit_group(sweep: Sweep, phase: Phase, direction: Direction) -> PhaseFit:
     if not base:
         return _nothing(phase, direction, tuple(left_out))
     found = _with_unit(base)
-    left_out += [ExcludedPoint(point=p, reason=_disturbance(p, found)) for p in found.disturbed]
+    left_out += [SweepLeftOut(point=p, reason=_disturbance(p, found)) for p in found.disturbed]
     ops, limit, knee, unit = _numbers(found)
     sequential = [p for p in group if p.pattern == Pattern.SEQUENTIAL]
     scatter = _scatter(found.levels)
@@ -359,7 +359,7 @@ def _why_no_unit(found: _FittedModel, knee: Estimate | None) -> str:
     return f"No request up to {format_bytes(largest)} was charged as several operations."
 
 
-def _nothing(phase: Phase, direction: Direction, left_out: tuple[ExcludedPoint, ...]) -> PhaseFit:
+def _nothing(phase: Phase, direction: Direction, left_out: tuple[SweepLeftOut, ...]) -> PhaseFit:
     return PhaseFit(
         phase=phase,
         direction=direction,

@@ -16,7 +16,7 @@ from plimsoll.model.explain import CaptureFile, PairOutcome
 from plimsoll.model.plan import MoveKind, Plan
 from plimsoll.reports.render.words import limit_name, quantity
 from plimsoll.units import format_duration, format_ratio, number
-from plimsoll_lab.model.experiment import ExperimentCheck
+from plimsoll_lab.model.experiment import Check
 from plimsoll_lab.model.lab import GroundTruth
 
 _MINUTE_S = 60
@@ -26,7 +26,7 @@ _LEVEL_RATIO = 0.03
 _SHARE_MIN = 0.1
 
 
-def binding_check(diagnosis: Diagnosis, truth: GroundTruth, *, binds: str, limit: float | None) -> ExperimentCheck:
+def binding_check(diagnosis: Diagnosis, truth: GroundTruth, *, binds: str, limit: float | None) -> Check:
     """
     Check that the diagnosis names the limit that bound, or none.
 
@@ -50,10 +50,10 @@ def binding_check(diagnosis: Diagnosis, truth: GroundTruth, *, binds: str, limit
     else:
         expected = f"instance EBS throughput, {binds}, {quantity(limit, 'bytes/s')}; the gate: {held}"
         is_right = _names(diagnosis, binds, limit)
-    return ExperimentCheck(command="diagnose", expected=expected, found=_found_words(diagnosis), is_right=is_right)
+    return Check(command="diagnose", expected=expected, found=_found_words(diagnosis), is_right=is_right)
 
 
-def not_iops_check(diagnosis: Diagnosis) -> ExperimentCheck:
+def not_iops_check(diagnosis: Diagnosis) -> Check:
     """Check that IOPS are not called the limit, although they were bought and are watched."""
     at = [i for i in diagnosis.intervals if i.dimension is Dimension.IOPS]
     shown = next(iter(at), None)
@@ -61,10 +61,10 @@ def not_iops_check(diagnosis: Diagnosis) -> ExperimentCheck:
     found = reasons[0] if reasons and shown is None else "IOPS are not named"
     if shown is not None:
         found = f"IOPS at {quantity(shown.level, 'ops/s')}"
-    return ExperimentCheck(command="diagnose", expected="not IOPS", found=found, is_right=shown is None)
+    return Check(command="diagnose", expected="not IOPS", found=found, is_right=shown is None)
 
 
-def relief_check(diagnosis: Diagnosis, window_s: tuple[int, int], relief_minutes: tuple[int, int]) -> ExperimentCheck:
+def relief_check(diagnosis: Diagnosis, window_s: tuple[int, int], relief_minutes: tuple[int, int]) -> Check:
     """
     Check that the diagnosis sees a time without the limit between two times at it.
 
@@ -81,7 +81,7 @@ def relief_check(diagnosis: Diagnosis, window_s: tuple[int, int], relief_minutes
         f"minute {(i.start_s - window_s[0]) // _MINUTE_S} to {(i.end_s - window_s[0]) // _MINUTE_S}"
         for i in diagnosis.intervals
     )
-    return ExperimentCheck(
+    return Check(
         command="diagnose",
         expected=f"at the limit before minute {relief_minutes[0]} and after minute {relief_minutes[1]}, not between",
         found=f"at the limit {found}" if found else "at no limit",
@@ -89,7 +89,7 @@ def relief_check(diagnosis: Diagnosis, window_s: tuple[int, int], relief_minutes
     )
 
 
-def cause_check(inspection: Inspection | None, *, rewrites: bool) -> ExperimentCheck:
+def cause_check(inspection: Inspection | None, *, rewrites: bool) -> Check:
     """
     Check that the inspection names the vacuum, and rewritten values if there are any, with their shares.
 
@@ -104,7 +104,7 @@ def cause_check(inspection: Inspection | None, *, rewrites: bool) -> ExperimentC
     )
     words = [_share_words(c) for c in (vacuum, toast) if c is not None]
     has_rewrites = toast is not None and (toast.share_of_load or 0.0) >= _SHARE_MIN
-    return ExperimentCheck(
+    return Check(
         command="inspect",
         expected=expected,
         found="; ".join(words) if words else "neither of them",
@@ -112,7 +112,7 @@ def cause_check(inspection: Inspection | None, *, rewrites: bool) -> ExperimentC
     )
 
 
-def plan_check(plan: Plan | None, *, names: Sequence[str]) -> ExperimentCheck:
+def plan_check(plan: Plan | None, *, names: Sequence[str]) -> Check:
     """
     Check that the plan begins with the free stop and start.
 
@@ -122,19 +122,19 @@ def plan_check(plan: Plan | None, *, names: Sequence[str]) -> ExperimentCheck:
     """
     expected = "first a stop and start, which is free; then a larger class"
     if plan is None:
-        return ExperimentCheck(command="plan", expected=expected, found="no plan", is_right=False)
+        return Check(command="plan", expected=expected, found="no plan", is_right=False)
     rungs = () if plan.ladder is None else plan.ladder.rungs
     steps = [plan.options[rung.option] for rung in rungs]
     is_first = bool(steps) and any(m.kind is MoveKind.RESTART for m in steps[0].moves)
     found = " → ".join(f"{step.title} ({format_ratio(rung.chance)})" for step, rung in zip(steps, rungs, strict=True))
     has_class = any(name in (step.instance.db_class or "") for step in steps for name in names)
     more = "" if has_class or not names else f"; {names[0]} is not among them"
-    return ExperimentCheck(
+    return Check(
         command="plan", expected=expected, found=f"{found}{more}" if found else plan.headline, is_right=is_first
     )
 
 
-def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> ExperimentCheck:
+def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> Check:
     """
     Check what the comparison with an earlier phase says about the step between them.
 
@@ -146,7 +146,7 @@ def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> Expe
     """
     expected = "better: no time at a limit" if was_enough else "the step was not enough"
     if comparison is None:
-        return ExperimentCheck(command="compare", expected=expected, found="no comparison", is_right=False)
+        return Check(command="compare", expected=expected, found="no comparison", is_right=False)
     shares = [
         "unknown" if side.at_ceiling_share is None else format_ratio(side.at_ceiling_share)
         for side in (comparison.before, comparison.after)
@@ -154,7 +154,7 @@ def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> Expe
     step = comparison.step
     words = "" if step is None else f"; the step was {step.value.replace('_', ' ')}"
     is_better = comparison.outcome is LimitsOutcome.BETTER and comparison.after.at_ceiling_share == 0
-    return ExperimentCheck(
+    return Check(
         command="compare",
         expected=expected,
         found=f"{comparison.outcome.value}: {shares[0]} of the time at a limit before, {shares[1]} after{words}",
@@ -162,19 +162,19 @@ def comparison_check(comparison: Comparison | None, *, was_enough: bool) -> Expe
     )
 
 
-def plans_check(healthy: CaptureFile | None, slow: CaptureFile | None) -> ExperimentCheck:
+def plans_check(healthy: CaptureFile | None, slow: CaptureFile | None) -> Check:
     """Check that a statement has the same plan as in the healthy phase, and that the difference is not the query's."""
     expected = "the same plan; the time went into reading"
     if healthy is None or slow is None:
-        return ExperimentCheck(command="explain compare", expected=expected, found="no plans", is_right=False)
+        return Check(command="explain compare", expected=expected, found="no plans", is_right=False)
     compared = compare_plans(healthy, slow, names=("healthy", "slow"))
     pair = next(iter(compared.pairs), None)
     if pair is None:
-        return ExperimentCheck(command="explain compare", expected=expected, found="no pair", is_right=False)
+        return Check(command="explain compare", expected=expected, found="no pair", is_right=False)
     times = [capture.execution_s for capture in (pair.first, pair.second)]
     known = [f"{time * 1e3:.0f} ms" for time in times if time is not None]
     is_right = pair.outcome not in (PairOutcome.PLAN, PairOutcome.UNKNOWN, PairOutcome.SAME)
-    return ExperimentCheck(
+    return Check(
         command="explain compare", expected=expected, found=f"{pair.title} ({' → '.join(known)})", is_right=is_right
     )
 

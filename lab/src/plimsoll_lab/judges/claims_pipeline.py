@@ -18,7 +18,7 @@ from plimsoll_lab.judges import load_checks
 from plimsoll_lab.judges.alerts import slack_messages_of
 from plimsoll_lab.judges.batch_pace import RESERVE, gate_pace
 from plimsoll_lab.judges.judge import ExperimentJudge, ReadPhase, plan_of, played
-from plimsoll_lab.model.experiment import ExperimentCheck, ExperimentProgress, ExperimentReport, PhaseFigures
+from plimsoll_lab.model.experiment import Check, ExperimentFigures, ExperimentProgress, ExperimentReport
 
 ALERT_MINUTES = 30
 """The post's alert comes after an hour with an empty balance. With --quick the whole phase takes less than an hour."""
@@ -69,7 +69,7 @@ class ClaimsJudge(ExperimentJudge):
         super().__init__(facts, print_line, keep, scale=plan.scale, clock=plan.clock)
         self._plan = plan
 
-    def checks_of(self, found: ReadPhase) -> Iterator[ExperimentCheck]:
+    def checks_of(self, found: ReadPhase) -> Iterator[Check]:
         """Yield what is expected of a phase besides its limit."""
         name = found.run.phase.name
         if name == "three-jobs":
@@ -102,11 +102,11 @@ class ClaimsJudge(ExperimentJudge):
         if slow is not None and paced is not None:
             yield from _paced_notes(slow, paced)
 
-    def _figures(self, name: str) -> PhaseFigures | None:
+    def _figures(self, name: str) -> ExperimentFigures | None:
         read = self.read.get(name)
         return None if read is None else read.run.figures
 
-    def _larger_notes(self, slow: PhaseFigures, fast: PhaseFigures) -> Iterator[str]:
+    def _larger_notes(self, slow: ExperimentFigures, fast: ExperimentFigures) -> Iterator[str]:
         before, after = (self.chain_of(self.read[name].run)[0] for name in ("three-jobs", "larger-class"))
         raised = after.baseline / before.baseline
         saved = [
@@ -144,7 +144,7 @@ class ClaimsJudge(ExperimentJudge):
         )
 
 
-def _paced_notes(slow: PhaseFigures, paced: PhaseFigures) -> Iterator[str]:
+def _paced_notes(slow: ExperimentFigures, paced: ExperimentFigures) -> Iterator[str]:
     if not slow.jobs_minutes or not paced.jobs_minutes:
         return
     yield (
@@ -153,7 +153,7 @@ def _paced_notes(slow: PhaseFigures, paced: PhaseFigures) -> Iterator[str]:
     )
 
 
-def _moved_bytes(figures: PhaseFigures) -> float:
+def _moved_bytes(figures: ExperimentFigures) -> float:
     """Return the bytes that were read and written in a phase, of the whole load."""
     rate = (figures.read_bytes_per_s or 0.0) + (figures.write_bytes_per_s or 0.0)
     return rate * figures.minutes * 60

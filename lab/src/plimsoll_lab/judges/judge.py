@@ -33,7 +33,7 @@ from plimsoll_lab.experiments.phases import PhaseRun
 from plimsoll_lab.gate.config import stages_of
 from plimsoll_lab.gate.record import MINUTE_S, storage_of
 from plimsoll_lab.judges import checks
-from plimsoll_lab.model.experiment import ExperimentCheck, ExperimentReport, MinuteRates, PhaseReport
+from plimsoll_lab.model.experiment import Check, ExperimentReport, MinuteRates, PhaseReport
 from plimsoll_lab.sessions.ground import compare_with_truth
 
 # Fewer throttled minutes than this share of a phase say nothing about clients that wait for a processor.
@@ -78,7 +78,7 @@ class ExperimentJudge(ABC):
         self._minutes: list[MinuteRates] = []
 
     @abstractmethod
-    def checks_of(self, found: ReadPhase) -> Iterator[ExperimentCheck]:
+    def checks_of(self, found: ReadPhase) -> Iterator[Check]:
         """Yield what is expected of a phase besides its limit."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ from plimsoll.model.plan import Option, Plan
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.render.words import limit_name
 from plimsoll.units import format_ratio, number
-from plimsoll_lab.model.experiment import ExperimentCheck, PhaseFigures
+from plimsoll_lab.model.experiment import Check, ExperimentFigures
 
 _VOLUME = (Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS)
 # CloudWatch shows whole percents.
@@ -24,7 +24,7 @@ _EMPTY_RATIO = 0.01
 _RESERVE_MARGIN = 0.02
 
 
-def not_volume_check(diagnosis: Diagnosis) -> ExperimentCheck:
+def not_volume_check(diagnosis: Diagnosis) -> Check:
     """Check that the volume is cleared, with a reason, and not named."""
     named = [i for i in diagnosis.intervals if i.family in _VOLUME]
     reasons = [
@@ -36,7 +36,7 @@ def not_volume_check(diagnosis: Diagnosis) -> ExperimentCheck:
     found = reasons[0] if reasons else "the volume is not mentioned"
     if named:
         found = f"the volume bound: {limit_name(named[0].family, named[0].phase)}"
-    return ExperimentCheck(
+    return Check(
         command="diagnose",
         expected="not the volume, which delivers 1,049 MB/s and 12,000 IOPS in bursts",
         found=found,
@@ -44,11 +44,11 @@ def not_volume_check(diagnosis: Diagnosis) -> ExperimentCheck:
     )
 
 
-def empty_credits_check(snapshot: Snapshot) -> ExperimentCheck:
+def empty_credits_check(snapshot: Snapshot) -> Check:
     """Check that the metrics that were read back show that the credits ran out."""
     series = snapshot.series.get(Metric.BYTE_BALANCE_RATIO)
     least = None if series is None or not len(series.value) else float(series.value.min())
-    return ExperimentCheck(
+    return Check(
         command="diagnose",
         expected="EBSByteBalance% at 0",
         found="EBSByteBalance% is missing" if least is None else f"EBSByteBalance% fell to {format_ratio(least)}",
@@ -56,7 +56,7 @@ def empty_credits_check(snapshot: Snapshot) -> ExperimentCheck:
     )
 
 
-def class_check(plan: Plan | None, narrow: Plan | None, *, db_class: str) -> ExperimentCheck:
+def class_check(plan: Plan | None, narrow: Plan | None, *, db_class: str) -> Check:
     """
     Check that a plan names a class with its price.
 
@@ -70,20 +70,20 @@ def class_check(plan: Plan | None, narrow: Plan | None, *, db_class: str) -> Exp
         option = None if one is None else _with_class(one, db_class)
         if one is not None and option is not None:
             more = option.usd_per_day_more
-            return ExperimentCheck(
+            return Check(
                 command="plan",
                 expected=expected,
                 found=f"{option.title}{_price(more)}{_times(one, option)}{words}",
                 is_right=more is not None,
             )
     found = "no plan" if plan is None else f"{plan.headline}; {db_class} is not among its options"
-    return ExperimentCheck(command="plan", expected=expected, found=found, is_right=False)
+    return Check(command="plan", expected=expected, found=found, is_right=False)
 
 
-def reserve_check(figures: PhaseFigures, *, reserve: float) -> ExperimentCheck:
+def reserve_check(figures: ExperimentFigures, *, reserve: float) -> Check:
     """Check that a paced load left the reserve of credits."""
     least = figures.byte_balance_min
-    return ExperimentCheck(
+    return Check(
         command="pace",
         expected=f"{format_ratio(reserve)} of the credits stay",
         found="the credits were not measured" if least is None else f"at least {format_ratio(least)} stayed",
@@ -91,12 +91,14 @@ def reserve_check(figures: PhaseFigures, *, reserve: float) -> ExperimentCheck:
     )
 
 
-def foreground_check(alone: PhaseFigures | None, unpaced: PhaseFigures | None, paced: PhaseFigures) -> ExperimentCheck:
+def foreground_check(
+    alone: ExperimentFigures | None, unpaced: ExperimentFigures | None, paced: ExperimentFigures
+) -> Check:
     """Check that the application's queries are quicker during the paced load than during the same load without a pace."""
     times = [None if one is None else one.response_s_p95 for one in (alone, unpaced, paced)]
     _, slow_s, paced_s = times
     words = ["unknown" if one is None else f"{number(one * 1e3, 2)} ms" for one in times]
-    return ExperimentCheck(
+    return Check(
         command="pace",
         expected="95 of 100 of the application's queries are quicker than during the load without a pace",
         found=f"within {words[2]}; without a pace within {words[1]}, without a load within {words[0]}",
@@ -104,7 +106,7 @@ def foreground_check(alone: PhaseFigures | None, unpaced: PhaseFigures | None, p
     )
 
 
-def alert_check(texts: Sequence[str], *, empty_minutes: int) -> ExperimentCheck:
+def alert_check(texts: Sequence[str], *, empty_minutes: int) -> Check:
     """
     Check that the alert about used up credits arrived in a Slack receiver, once.
 
@@ -114,7 +116,7 @@ def alert_check(texts: Sequence[str], *, empty_minutes: int) -> ExperimentCheck:
     """
     empty = f"has no {FAMILIES[Family.INSTANCE_EBS_THROUGHPUT].credits_name} left"
     alerts = [text for text in texts if empty in text and not text.startswith("Resolved")]
-    return ExperimentCheck(
+    return Check(
         command="watch",
         expected=f"one alert in a Slack receiver when the credits have been used up for {empty_minutes} min",
         found=alerts[0] if alerts else f"{len(texts)} messages arrived, and none says so",

@@ -23,7 +23,7 @@ from plimsoll_lab.experiments.search_service.ground import SearchPlan
 from plimsoll_lab.experiments.search_service.play import SearchEdges, play
 from plimsoll_lab.judges import checks
 from plimsoll_lab.judges.judge import ExperimentJudge, ReadPhase, plan_of, played
-from plimsoll_lab.model.experiment import ExperimentCheck, ExperimentProgress, ExperimentReport
+from plimsoll_lab.model.experiment import Check, ExperimentProgress, ExperimentReport
 
 # At a ceiling a statement takes seconds; longer than this, it would outlast the phase.
 _EXPLAIN_TIMEOUT_S = 30
@@ -77,7 +77,7 @@ class _SearchJudge(ExperimentJudge):
             "million rows of TOAST."
         )
 
-    def checks_of(self, found: ReadPhase) -> Iterator[ExperimentCheck]:
+    def checks_of(self, found: ReadPhase) -> Iterator[Check]:
         """Yield what is expected of a phase besides its limit."""
         name, inspection = found.run.phase.name, self._inspected(found)
         if found.run.phase.binds != "none":

@@ -5,67 +5,79 @@ from msgspec import Struct
 from plimsoll_lab.model.lab import GroundTruth, LabProgress
 
 
-class PhaseFigures(Struct, frozen=True, kw_only=True):
+class ExperimentFigures(Struct, frozen=True, kw_only=True):
     """
-    The measurements of one phase; None where there was nothing to measure.
+    Measurements of a phase.
 
-    Rates, counts of requests and the queue are those of all parts of the load (multiplied by the scale). Times are as
-    measured.
+    Rates and the queue are multiplied by the scale; times are as measured.
     """
 
     minutes: float
     """Emulated minutes of the phase."""
     read_bytes_per_s: float | None
+    """Bytes read from storage."""
     write_bytes_per_s: float | None
+    """Bytes written to storage."""
     ops_per_s: float | None
+    """Reads and writes."""
     read_latency_s: float | None
+    """Mean time of a read."""
     write_latency_s: float | None
+    """Mean time of a write."""
     queue_depth: float | None
+    """Requests that waited or were in service, on average."""
     throttled_minutes: float
-    """Emulated minutes in which a limit of the instance or of the storage made requests wait, by the gate."""
-    response_s_p50: float | None = None
-    response_s_p95: float | None = None
-    """Of a statement of the application, which looks up rows by their key."""
+    """Emulated minutes in which a limit made requests wait, by the gate."""
     applied_per_s: float | None = None
-    """Events that the service applied; of all parts."""
+    """Events that the service applied."""
     lag_start: int | None = None
+    """Events that waited at the beginning; not multiplied."""
     lag_end: int | None = None
-    """Events that were written and not applied, at both ends of the phase; of this part."""
+    """Events that waited at the end; not multiplied."""
+    response_s_p50: float | None = None
+    """Median time of the application's query."""
+    response_s_p95: float | None = None
+    """Time within which 95 of 100 of them were done."""
     freshness_s_p50: float | None = None
+    """Median time from a change to its document in the index."""
     freshness_s_p99: float | None = None
-    """From the moment at which a product changed to the moment at which its document was indexed."""
+    """The same, of 99 in 100."""
     dead_tuples_per_update: float | None = None
-    """Dead tuples that an UPDATE of the large table leaves, its TOAST relation included."""
+    """Dead tuples that an update of the large table left, TOAST included."""
     vacuum_due_minutes: float | None = None
-    """Emulated minutes after which, at this rate, a vacuum of the TOAST relation is due again."""
+    """Emulated minutes after which a vacuum of the TOAST relation is due again."""
     loading_minutes: float | None = None
     """Emulated minutes until the last file was loaded."""
     refresh_minutes: float | None = None
-    """Emulated minutes for which views were refreshed, of the job that took longest."""
+    """Emulated minutes for the views of the job that took longest."""
     jobs_minutes: float | None = None
-    """Emulated minutes until the last job was done: its file loaded, its views refreshed."""
+    """Emulated minutes until the last job was done."""
     byte_balance_start: float | None = None
+    """Throughput credits of the instance at the beginning, 0–1."""
     byte_balance_min: float | None = None
-    """Throughput credits of the instance at the beginning, and the fewest, 0–1."""
+    """The fewest of them, 0–1."""
 
 
-class PublishedFigure(Struct, frozen=True, kw_only=True):
+class PublishedPhase(Struct, frozen=True, kw_only=True):
     """A statement of the published post about a phase."""
 
     name: str
+    """What it is about: `throughput`, `effect`."""
     text: str
+    """What the post says."""
 
 
-class ExperimentCheck(Struct, frozen=True, kw_only=True):
-    """One thing that Plimsoll said about a phase, compared with what is known of it."""
+class Check(Struct, frozen=True, kw_only=True):
+    """One thing that Plimsoll said about a phase, compared with the truth."""
 
     command: str
-    """The command that said it: `diagnose`, `inspect`, `plan`, `compare`, `explain compare`, `pace`."""
+    """`diagnose`, `inspect`, `plan`, `compare`, `explain compare` or `pace`."""
     expected: str
     """What is true."""
     found: str
-    """What it said."""
+    """What Plimsoll said."""
     is_right: bool
+    """Whether the two agree."""
 
 
 class PhaseReport(Struct, frozen=True, kw_only=True):
@@ -80,12 +92,12 @@ class PhaseReport(Struct, frozen=True, kw_only=True):
     """Class, storage and limits in force, in words."""
     window_s: tuple[int, int]
     """In the emulated time of the recorded metrics, epoch seconds."""
-    figures: PhaseFigures
-    published: tuple[PublishedFigure, ...]
+    figures: ExperimentFigures
+    published: tuple[PublishedPhase, ...]
     headline: str
     """The first sentence of `diagnose`."""
     truth: GroundTruth
-    checks: tuple[ExperimentCheck, ...]
+    checks: tuple[Check, ...]
 
     @property
     def is_right(self) -> bool:

@@ -31,36 +31,39 @@ class WriteCounts(Struct, frozen=True, kw_only=True):
     """Attempts to write one integer each, by the answer that the client got."""
 
     acknowledged: int
+    """The server said that it is committed."""
     refused: int
     """An error came before anything was committed, or there was no connection."""
     unknown: int
-    """The connection was lost before the answer: the write may be there or not."""
+    """The connection was lost before the answer."""
 
 
 class PoolerView(Struct, frozen=True, kw_only=True):
     """What the pooler did in one round, seen by a client that connects again and again."""
 
     changes: tuple[str, ...]
-    """Nodes whose state changed: `node1 down after 1.2 s`."""
+    """Nodes whose state changed, with the time since the fault."""
     states: dict[str, str]
-    """Each node at the end of the round: `up, primary`; empty without an answer."""
+    """Status and role of each node at the end of the round; empty without an answer."""
     primary_found_s: float | None
-    """From the fault until it sent writes to the new node; None if it never did."""
+    """From the fault until it sent writes to the new node; null if it never did."""
     refused_s: float
     """Time in which it refused new connections."""
     hung_s: float
-    """Time in which new connections waited for more than a second, or for ever."""
+    """Time in which new connections waited for more than a second."""
 
 
 class ServicesView(Struct, frozen=True, kw_only=True):
-    """What the services did in one round, or in all; business transactions."""
+    """Business transactions of the services."""
 
     arrivals: int
+    """That clients wanted."""
     done: int
     """While their client waited."""
     failed: dict[str, int]
     """Given up, by reason."""
     retries: int
+    """Attempts after a failure."""
     gap_s: float
     """The longest time in which none was done; the services report once a second."""
 
@@ -69,20 +72,23 @@ class FailoverRound(Struct, frozen=True, kw_only=True):
     """One fault, and what followed."""
 
     fault: Fault
+    """What was done to the node that took writes."""
     from_node: str
     """Which took writes before."""
     to_node: str | None
-    """Which took writes at the end of the round; None if none did."""
+    """Which took writes at the end; null if none did."""
     no_write_s: float
-    """The longest time between two acknowledged writes, from just before the fault on."""
+    """The longest time between two acknowledged writes."""
     healed_s: float | None
-    """From the end of the fault until all standbys follow and the pooler uses all nodes again; None if it did not heal."""
+    """From the end of the fault until all standbys follow and the pooler uses all nodes; null if it did not heal."""
     problem: str | None
-    """Why the cluster did not heal; None if it did."""
+    """Why the cluster did not heal; null if it did."""
     writes: WriteCounts
+    """Attempts of the round."""
     pooler: PoolerView
+    """What the pooler did."""
     services: ServicesView | None
-    """None if no services ran."""
+    """What the services did; null if none ran."""
     errors: dict[str, int]
     """What the clients saw, by message."""
 

@@ -2,24 +2,30 @@
 
 from msgspec import Struct
 
-from plimsoll_lab.model.experiment import ExperimentCheck, PublishedFigure
+from plimsoll_lab.model.experiment import Check, PublishedPhase
 
 
 class PooledSample(Struct, frozen=True, kw_only=True):
-    """One second of the experiment; connections are those at the server that takes writes."""
+    """One second of the experiment."""
 
     time_s: float
     """Since the experiment began."""
     active: int
+    """Sessions that ran a statement or waited for a lock."""
     idle: int
+    """Idle sessions."""
     in_transaction: int
+    """Sessions that were idle in a transaction."""
     aborted: int
+    """Sessions that were idle in a failed transaction."""
     arrivals_per_s: float
     """Business transactions that clients wanted."""
     done_per_s: float
     """Business transactions that were done while their client waited."""
     queries_per_s: float
+    """Statements."""
     load_average: float
+    """Load average of the machine over a minute."""
 
     @property
     def connections(self) -> int:
@@ -28,25 +34,34 @@ class PooledSample(Struct, frozen=True, kw_only=True):
 
 
 class PooledFigures(Struct, frozen=True, kw_only=True):
-    """The measurements of one phase; None where there was nothing to measure."""
+    """Measurements of a phase; connections are those at the server that takes writes."""
 
     seconds: float
+    """Length of the phase."""
     connections_max: int
-    """Most connections at the server that takes writes."""
+    """Most connections of the services, those that the pooler keeps without a client among them."""
     connections_end: int
+    """Connections at the end."""
     active_max: int
+    """Most sessions that ran a statement or waited for a lock."""
     idle_max: int
+    """Most idle sessions."""
     in_transaction_max: int
-    """Idle in transaction."""
+    """Most sessions that were idle in a transaction."""
     aborted_max: int
+    """Most sessions that were idle in a failed transaction."""
     arrivals_per_s: float
+    """Business transactions that clients wanted."""
     done_per_s: float
+    """Business transactions that were done while their client waited."""
     queries_per_s: float
+    """Statements, those for clients that had left among them."""
     useful_per_s: float
-    """Of the queries, those of business transactions that were done while their client waited."""
+    """Of them, those of business transactions that were done while their client waited."""
     latency_s_p50: float | None
+    """Median time from the arrival of a business transaction to its end."""
     latency_s_p95: float | None
-    """From the arrival of a business transaction to its end, of those that were done."""
+    """Time within which 95 of 100 were done."""
     opened: int
     """Connections that the services opened."""
     closed: int
@@ -54,13 +69,15 @@ class PooledFigures(Struct, frozen=True, kw_only=True):
     refused: int
     """Connections that were refused: too many clients."""
     held_s: float | None
-    """Mean time that a connection of the services stays open, by Little's law."""
+    """Mean time that a connection stays open, by Little's law; null where it is longer than the phase."""
     given_up: dict[str, int]
     """Business transactions that were given up, by reason."""
     retries: int
+    """Attempts after the first."""
     load_average_max: float
+    """Highest load average of the machine over a minute."""
     processors: dict[str, float]
-    """Share of all processors that each program took, 0–1, the largest first."""
+    """Share of all processors that each program took, 0–1."""
 
 
 class PooledPhaseReport(Struct, frozen=True, kw_only=True):
@@ -74,10 +91,10 @@ class PooledPhaseReport(Struct, frozen=True, kw_only=True):
     pooler: str
     """Build and life time of the pooler, and the pools, in words."""
     figures: PooledFigures
-    published: tuple[PublishedFigure, ...]
+    published: tuple[PublishedPhase, ...]
     named: tuple[str, ...]
     """Titles of what `inspect` found, warnings and worse, the most severe first."""
-    checks: tuple[ExperimentCheck, ...]
+    checks: tuple[Check, ...]
 
     @property
     def is_right(self) -> bool:

@@ -33,21 +33,23 @@ class SweepPoint(Struct, frozen=True, kw_only=True):
     io_size_bytes: float
     """As asked for, > 0."""
     pattern: Pattern
+    """Where a request begins: scattered, or sequential where the one before it ended."""
     direction: Direction = Direction.READ
+    """The direction of the requests."""
     phase: Phase = Phase.FIXED
     """Burst or baseline where it is known which one was measured; fixed for as it was found."""
     ops_per_s: float
     """Requests per second, > 0."""
     bytes_per_s: float
-    """> 0."""
+    """Bytes per second, > 0."""
     length_s: float
     """For how long it was measured, > 0."""
     depth: float | None = None
-    """Requests in flight, mean; None where it was not seen."""
+    """Requests in flight, mean; null where it was not seen."""
     busy_ratio: float | None = None
     """Share 0–1 of the time in which the measuring side computed instead of waiting for storage."""
     error_ratio: float | None = None
-    """Standard error of the rate as a share of it, from its parts in time; None where not known."""
+    """Standard error of the rate as a share of it, from its parts in time; null where not known."""
 
     @property
     def effective_size_bytes(self) -> float:
@@ -65,23 +67,26 @@ class Sweep(Struct, frozen=True, kw_only=True):
     """Everything that one experiment measured."""
 
     subject: str
-    """What was measured: a path, a database, an emulated instance."""
+    """The subject: a path, a database, an emulated instance."""
     method: str
     """With what, in a sentence."""
     points: tuple[SweepPoint, ...]
+    """The delivered rates, one entry for each size, pattern, direction and phase."""
     alone: tuple[SweepPoint, ...] = ()
     """The same with one request at a time: what a request takes while nothing else waits."""
     notes: tuple[str, ...] = ()
-    """Sentences about what could not be done or seen, and what that means."""
+    """Sentences about what could not be done or measured, and the consequence."""
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
     """A number found by the fit, with the range that holds it in 95 of 100 experiments."""
 
     value: float
+    """The number."""
     low: float | None = None
+    """Lower end of the range; null where too little was measured."""
     high: float | None = None
-    """None where too little was measured to tell."""
+    """Upper end of the range; null where too little was measured."""
 
     @property
     def error_ratio(self) -> float | None:
@@ -109,22 +114,25 @@ class Unit(Struct, frozen=True, kw_only=True):
     size: Estimate
     """Bytes."""
     evidence: UnitEvidence
+    """How it was recognised."""
 
 
 class Merge(Struct, frozen=True, kw_only=True):
     """The merging of sequential requests of one size."""
 
     io_size_bytes: float
+    """As asked for."""
     merged_bytes: Estimate
     """Bytes per operation charged."""
     is_at_least: bool
     """Whether something else bound first, so that more may have been merged."""
 
 
-class ExcludedPoint(Struct, frozen=True, kw_only=True):
+class SweepLeftOut(Struct, frozen=True, kw_only=True):
     """A point that no limit of the storage decided."""
 
     point: SweepPoint
+    """What was measured."""
     reason: str
     """A sentence."""
 
@@ -133,7 +141,9 @@ class PhaseFit(Struct, frozen=True, kw_only=True):
     """The limits that explain the points of one phase and direction."""
 
     phase: Phase
+    """Burst or baseline where it is known which one was measured; fixed for as it was found."""
     direction: Direction
+    """The direction of the requests."""
     pattern: Pattern
     """Which points the two limits were taken from."""
     ops_limit: Estimate | None
@@ -143,14 +153,17 @@ class PhaseFit(Struct, frozen=True, kw_only=True):
     knee: Estimate | None
     """Bytes: the I/O size at which the two limits meet."""
     unit: Unit | None
+    """The accounting unit; null where none shows."""
     request_limit: Estimate | None
     """Most sequential requests per second, where it is another number: it knows no merging."""
     merges: tuple[Merge, ...]
-    left_out: tuple[ExcludedPoint, ...]
+    """The merging of sequential requests, by size; empty where it is not known."""
+    left_out: tuple[SweepLeftOut, ...]
+    """Points that no limit of the storage decided."""
     unknown: tuple[str, ...]
     """Sentences: what these sizes do not show."""
     scatter_ratio: float | None
-    """Typical distance of a point from the model, as a share; None with nothing to compare."""
+    """Typical distance of a point from the model, as a share; null with nothing to compare."""
     is_explained: bool
     """Whether the model is near enough to the points for its numbers to be limits."""
 
@@ -162,15 +175,19 @@ class SweepFit(Struct, frozen=True, kw_only=True):
     """In the order in which they were measured."""
 
 
-class KnownNumber(Struct, frozen=True, kw_only=True):
+class SweepTruth(Struct, frozen=True, kw_only=True):
     """A number that is known of the storage, compared with the one that was found."""
 
     name: str
+    """Which number, for people."""
     phase: Phase
+    """Of the credits."""
     unit: str
-    """`ops/s`, `bytes/s`, `bytes`"""
+    """`ops/s`, `bytes/s`, `bytes`."""
     known: float
+    """The enforced number."""
     found: Estimate | None
+    """The number of the fit; null where it found none."""
 
     @property
     def difference_ratio(self) -> float | None:
@@ -178,14 +195,19 @@ class KnownNumber(Struct, frozen=True, kw_only=True):
         return None if self.found is None else self.found.value / self.known - 1
 
 
-class PublishedNumber(Struct, frozen=True, kw_only=True):
+class SweepPublished(Struct, frozen=True, kw_only=True):
     """A published measurement, compared with the number that was found."""
 
     name: str
+    """Which number, for people."""
     phase: Phase
+    """Of the credits."""
     unit: str
+    """`ops/s`, `bytes/s`."""
     said: float
+    """The published number."""
     found: float | None
+    """The number of the fit; null where it found none."""
     remark: str
     """A sentence: why they agree or differ."""
 
@@ -194,6 +216,10 @@ class SweepReport(Struct, frozen=True, kw_only=True):
     """One configuration of the experiment, whole."""
 
     sweep: Sweep
+    """What was measured."""
     fit: SweepFit
-    truths: tuple[KnownNumber, ...] = ()
-    published: tuple[PublishedNumber, ...] = ()
+    """The limits that explain it."""
+    truths: tuple[SweepTruth, ...] = ()
+    """Enforced numbers compared with those that were found; empty where none are known."""
+    published: tuple[SweepPublished, ...] = ()
+    """Published numbers compared with those that were found; empty without any."""

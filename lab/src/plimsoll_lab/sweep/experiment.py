@@ -27,7 +27,7 @@ from plimsoll_lab.gate.gate import Gate
 from plimsoll_lab.gate.place import check_machine, disk_folder
 from plimsoll_lab.gate.record import storage_of
 from plimsoll_lab.load.dataset import LOADING
-from plimsoll_lab.model.sweep import Estimate, KnownNumber, PhaseFit, PublishedNumber, Sweep, SweepFit, SweepPoint
+from plimsoll_lab.model.sweep import Estimate, PhaseFit, Sweep, SweepFit, SweepPoint, SweepPublished, SweepTruth
 from plimsoll_lab.servers.postgres import Postgres
 from plimsoll_lab.sweep.cases import CASES, SweepCase
 from plimsoll_lab.sweep.plan import ShowProgress, SweepPlan
@@ -268,12 +268,12 @@ def _credits(gate: Gate, chain: Sequence[Stage], phase: Phase) -> Callable[[], N
 
 def truths_of(
     chain: Sequence[Stage], fit: SweepFit, sizes_bytes: Sequence[int] = LAB_SIZES_BYTES
-) -> tuple[KnownNumber, ...]:
+) -> tuple[SweepTruth, ...]:
     """Return the numbers that the chain enforces, with those that the fit found, phase by phase."""
     return tuple(truth for phase in fit.phases for truth in _truths(chain, phase, sizes_bytes))
 
 
-def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -> list[KnownNumber]:
+def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -> list[SweepTruth]:
     is_burst = fit.phase == Phase.BURST
     first, last = min(sizes_bytes), max(sizes_bytes)
     curve = ceiling_curve(chain, [first, last], burst=is_burst)
@@ -290,12 +290,12 @@ def _truths(chain: Sequence[Stage], fit: PhaseFit, sizes_bytes: Sequence[int]) -
         size = None if fit.unit is None else fit.unit.size
         known.append(("accounting unit", "bytes", binding.unit_bytes, size))
     return [
-        KnownNumber(name=name, phase=fit.phase, unit=unit, known=value, found=found)
+        SweepTruth(name=name, phase=fit.phase, unit=unit, known=value, found=found)
         for name, unit, value, found in known
     ]
 
 
-def published_of(case: SweepCase, fit: SweepFit) -> tuple[PublishedNumber, ...]:
+def published_of(case: SweepCase, fit: SweepFit) -> tuple[SweepPublished, ...]:
     """Return the published numbers of a configuration, with those measured now."""
     phases = {phase.phase: phase for phase in fit.phases}
     found = []
@@ -305,7 +305,7 @@ def published_of(case: SweepCase, fit: SweepFit) -> tuple[PublishedNumber, ...]:
         if phase is not None:
             limit = phase.ops_limit if figure.name == "operations" else phase.bytes_limit
         found.append(
-            PublishedNumber(
+            SweepPublished(
                 name=figure.name,
                 phase=figure.phase,
                 unit=figure.unit,

@@ -28,7 +28,7 @@ from plimsoll_lab.gate.config import GateSetup
 from plimsoll_lab.gate.gate import Gate
 from plimsoll_lab.gate.place import check_machine
 from plimsoll_lab.gate.record import MINUTE_S
-from plimsoll_lab.model.experiment import PhaseFigures
+from plimsoll_lab.model.experiment import ExperimentFigures
 
 
 class ClaimsEdges(ExperimentEdges, frozen=True, kw_only=True):
@@ -155,8 +155,8 @@ class _ClaimsPlay:
 
 
 def _with_jobs(
-    figures: PhaseFigures, recorded: RecordedPhase, times: Sequence[JobTimes], phase: ClaimsPhase, clock: float
-) -> PhaseFigures:
+    figures: ExperimentFigures, recorded: RecordedPhase, times: Sequence[JobTimes], phase: ClaimsPhase, clock: float
+) -> ExperimentFigures:
     """Return the figures with those of the jobs, in emulated minutes, and of the credits."""
     minute_s = MINUTE_S / clock
     balances = recorded.balances_of(Family.INSTANCE_EBS_THROUGHPUT.value)

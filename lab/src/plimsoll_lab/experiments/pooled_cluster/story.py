@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from plimsoll_lab.experiments.phases import published
 from plimsoll_lab.experiments.pooled_cluster.system import Fleet
-from plimsoll_lab.model.experiment import PublishedFigure
+from plimsoll_lab.model.experiment import PublishedPhase
 
 NAME = "pooled-cluster"
 TITLE = "Pooled cluster"
@@ -93,7 +93,7 @@ class PooledPhase(Struct, frozen=True, kw_only=True):
     """Arrivals for some seconds before the phase, where the services have just started; 0 for none."""
     is_sized: bool = False
     """Whether pools are those that `pool-size` computes."""
-    published: tuple[PublishedFigure, ...] = ()
+    published: tuple[PublishedPhase, ...] = ()
 
 
 def fleet_of(scale: float) -> Fleet:

@@ -10,7 +10,7 @@ from plimsoll_lab.experiments.histogram import CountedBuckets
 from plimsoll_lab.experiments.search_service.database import TupleCounters
 from plimsoll_lab.experiments.search_service.system import ServiceCounters
 from plimsoll_lab.gate.record import RecordLine, Truth
-from plimsoll_lab.model.experiment import PhaseFigures
+from plimsoll_lab.model.experiment import ExperimentFigures
 
 
 class PhaseWatch:
@@ -70,7 +70,7 @@ class PhaseWatch:
 
 def figures_of(
     lines: Sequence[RecordLine], truth: Truth, watch: PhaseWatch, clock: float, scale: float
-) -> PhaseFigures:
+) -> ExperimentFigures:
     """
     Return the figures of a phase.
 

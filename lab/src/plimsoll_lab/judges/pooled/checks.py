@@ -16,7 +16,7 @@ from plimsoll.units import number
 from plimsoll_lab.experiments.pooled_cluster.play import PooledRun
 from plimsoll_lab.experiments.pooled_cluster.story import Expected
 from plimsoll_lab.judges.checks import binding_check
-from plimsoll_lab.model.experiment import ExperimentCheck
+from plimsoll_lab.model.experiment import Check
 from plimsoll_lab.model.lab import GroundTruth
 
 STORM = "ConnectionStorm"
@@ -28,7 +28,7 @@ HELD_RATIO = 0.9
 _LOUD = ("critical", "warning")
 
 
-def checks_of(run: PooledRun, found: Inspection | None, storm: PooledRun | None) -> Iterator[ExperimentCheck]:
+def checks_of(run: PooledRun, found: Inspection | None, storm: PooledRun | None) -> Iterator[Check]:
     """
     Yield what is expected of a phase.
 
@@ -60,7 +60,7 @@ def checks_of(run: PooledRun, found: Inspection | None, storm: PooledRun | None)
             yield held_target(run, storm)
 
 
-def named(found: Inspection | None, codes: tuple[str, ...], *, is_expected: bool, words: str) -> ExperimentCheck:
+def named(found: Inspection | None, codes: tuple[str, ...], *, is_expected: bool, words: str) -> Check:
     """
     Check that one of some causes is named, or that none of them is.
 
@@ -71,9 +71,9 @@ def named(found: Inspection | None, codes: tuple[str, ...], *, is_expected: bool
         words: what is true.
     """
     if found is None:
-        return ExperimentCheck(command="inspect", expected=words, found="no inspection", is_right=False)
+        return Check(command="inspect", expected=words, found="no inspection", is_right=False)
     causes = [c for c in found.causes if c.code in codes and c.severity in _LOUD]
-    return ExperimentCheck(
+    return Check(
         command="inspect",
         expected=words,
         found="; ".join(c.title for c in causes) or "none of this",
@@ -81,21 +81,21 @@ def named(found: Inspection | None, codes: tuple[str, ...], *, is_expected: bool
     )
 
 
-def not_storage(run: PooledRun, found: Inspection | None) -> ExperimentCheck:
+def not_storage(run: PooledRun, found: Inspection | None) -> Check:
     """Check that storage is not called the reason: most active sessions do not wait for it, and no cause of bytes is."""
     expected = "not the disk"
     if found is None or run.observation is None:
-        return ExperimentCheck(command="inspect", expected=expected, found="no inspection", is_right=False)
+        return Check(command="inspect", expected=expected, found="no inspection", is_right=False)
     is_waiting = is_waiting_for_io(run.observation)
     first = next((c for c in found.causes if c.severity in _LOUD), None)
     is_bytes = first is not None and first.bytes_per_s is not None
     text = "half of the active sessions wait for storage" if is_waiting else "sessions do not wait for storage"
     if is_bytes and first is not None:
         text += f"; first: {first.title}"
-    return ExperimentCheck(command="inspect", expected=expected, found=text, is_right=not is_waiting and not is_bytes)
+    return Check(command="inspect", expected=expected, found=text, is_right=not is_waiting and not is_bytes)
 
 
-def disk_check(diagnosis: Diagnosis, truth: GroundTruth) -> ExperimentCheck:
+def disk_check(diagnosis: Diagnosis, truth: GroundTruth) -> Check:
     """Check that `diagnose` names the limit of the disk that held requests back, by the gate, and no other."""
     held = next(iter(truth.held), None)
     check = binding_check(diagnosis, truth, binds="as recorded", limit=None)
@@ -103,7 +103,7 @@ def disk_check(diagnosis: Diagnosis, truth: GroundTruth) -> ExperimentCheck:
     return replace(check, expected=f"the disk; {check.expected}", is_right=is_right)
 
 
-def held_target(run: PooledRun, storm: PooledRun | None) -> ExperimentCheck:
+def held_target(run: PooledRun, storm: PooledRun | None) -> Check:
     """
     Check that pools of the computed size do more useful work than those of the storm, or all that was wanted.
 
@@ -112,10 +112,10 @@ def held_target(run: PooledRun, storm: PooledRun | None) -> ExperimentCheck:
     text = _rates(run)
     expected = "more useful queries per second than in the storm, or the target held"
     if storm is None:
-        return ExperimentCheck(command="pool-size", expected=expected, found=text, is_right=False)
+        return Check(command="pool-size", expected=expected, found=text, is_right=False)
     figures = run.figures
     is_held = figures.done_per_s >= HELD_RATIO * run.phase.rate
-    return ExperimentCheck(
+    return Check(
         command="pool-size",
         expected=expected,
         found=f"{text}; in the storm {_rates(storm)}",

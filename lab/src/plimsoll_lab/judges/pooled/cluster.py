@@ -34,7 +34,7 @@ from plimsoll_lab.gate.record import storage_of
 from plimsoll_lab.judges.judge import machine_of
 from plimsoll_lab.judges.pooled.checks import checks_of, disk_check
 from plimsoll_lab.judges.pooled.outcome import outcome_of
-from plimsoll_lab.model.experiment import ExperimentCheck
+from plimsoll_lab.model.experiment import Check
 from plimsoll_lab.model.lab import GroundTruth
 from plimsoll_lab.model.pooled import PooledPhaseReport, PooledProgress, PooledReport, PooledSample
 from plimsoll_lab.sessions.ground import compare_with_truth
@@ -141,7 +141,7 @@ class PooledJudge:
             fleet, self._curve, connection_max=story.children_of(self._plan.scale), taken_ratio=self._taken_ratio
         )
 
-    def add(self, run: PooledRun, *more: ExperimentCheck) -> bool:
+    def add(self, run: PooledRun, *more: Check) -> bool:
         """
         Judge what Plimsoll says about a phase; further checks are shown with it.
 

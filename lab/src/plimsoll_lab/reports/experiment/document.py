@@ -18,7 +18,7 @@ from plimsoll.reports.document.parts import (
     bullets_of,
 )
 from plimsoll.reports.render.explanations import Topic
-from plimsoll_lab.model.experiment import ExperimentReport, PhaseFigures, PhaseReport
+from plimsoll_lab.model.experiment import ExperimentFigures, ExperimentReport, PhaseReport
 from plimsoll_lab.reports.experiment import words
 
 CAPTION = (
@@ -105,7 +105,7 @@ _COMMON = (
         legend="At limit: emulated minutes in which a limit made requests wait, by the gate.",
     ),
 )
-_OWN: tuple[tuple[str, Column, Callable[[PhaseFigures], str]], ...] = (
+_OWN: tuple[tuple[str, Column, Callable[[ExperimentFigures], str]], ...] = (
     (
         "events that wait",
         Column(title="Lag", is_number=True, may_break=False, leaves=2),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plimsoll.units import format_bytes_per_s, format_ratio, number
-from plimsoll_lab.model.experiment import ExperimentReport, PhaseFigures, PhaseReport
+from plimsoll_lab.model.experiment import ExperimentFigures, ExperimentReport, PhaseReport
 
 UNKNOWN = "–"
 
@@ -22,7 +22,7 @@ _COMMON = ("throughput", "IOPS", "read latency", "write latency", "queue depth",
 """What the gate and the probe of the database measure in every experiment."""
 
 
-def figures_of(figures: PhaseFigures) -> Iterator[tuple[str, str]]:
+def figures_of(figures: ExperimentFigures) -> Iterator[tuple[str, str]]:
     """Yield every measurement of a phase with its name."""
     yield "throughput", _throughput(figures)
     yield "IOPS", UNKNOWN if figures.ops_per_s is None else f"{figures.ops_per_s:,.0f}"
@@ -61,7 +61,7 @@ def seconds(value_s: float | None) -> str:
     return UNKNOWN if value_s is None else f"{number(value_s, 2)} s"
 
 
-def megabytes(figures: PhaseFigures) -> str:
+def megabytes(figures: ExperimentFigures) -> str:
     """Return the throughput in MB/s, without the unit."""
     total = _total(figures)
     return UNKNOWN if total is None else f"{total / 1e6:.0f}"
@@ -78,7 +78,7 @@ def outcome_of(phase: PhaseReport) -> str:
     return f"{right} of {len(phase.checks)} right"
 
 
-def _throughput(figures: PhaseFigures) -> str:
+def _throughput(figures: ExperimentFigures) -> str:
     total = _total(figures)
     if total is None or figures.read_bytes_per_s is None or figures.write_bytes_per_s is None:
         return UNKNOWN
@@ -86,7 +86,7 @@ def _throughput(figures: PhaseFigures) -> str:
     return f"{format_bytes_per_s(total, 3)} ({reads} read, {writes} written)"
 
 
-def _total(figures: PhaseFigures) -> float | None:
+def _total(figures: ExperimentFigures) -> float | None:
     if figures.read_bytes_per_s is None or figures.write_bytes_per_s is None:
         return None
     return figures.read_bytes_per_s + figures.write_bytes_per_s

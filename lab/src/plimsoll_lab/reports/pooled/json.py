@@ -9,78 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from plimsoll.reports.render.json_values import json_bytes, same_fields
-from plimsoll_lab.model.pooled import PooledReport
-from plimsoll_lab.reports.experiment.json import CheckObject, PublishedPhaseObject
-
-
-class PooledFiguresObject(Struct, frozen=True, kw_only=True):
-    """Measurements of a phase; connections are those at the server that takes writes."""
-
-    seconds: float
-    """Length of the phase."""
-    connections_max: int
-    """Most connections of the services, those that the pooler keeps without a client among them."""
-    connections_end: int
-    """Connections at the end."""
-    active_max: int
-    """Most sessions that ran a statement or waited for a lock."""
-    idle_max: int
-    """Most idle sessions."""
-    in_transaction_max: int
-    """Most sessions that were idle in a transaction."""
-    aborted_max: int
-    """Most sessions that were idle in a failed transaction."""
-    arrivals_per_s: float
-    """Business transactions that clients wanted."""
-    done_per_s: float
-    """Business transactions that were done while their client waited."""
-    queries_per_s: float
-    """Statements, those for clients that had left among them."""
-    useful_per_s: float
-    """Of them, those of business transactions that were done while their client waited."""
-    latency_s_p50: float | None
-    """Median time from the arrival of a business transaction to its end."""
-    latency_s_p95: float | None
-    """Time within which 95 of 100 were done."""
-    opened: int
-    """Connections that the services opened."""
-    closed: int
-    """Connections that the services closed."""
-    refused: int
-    """Connections that were refused: too many clients."""
-    held_s: float | None
-    """Mean time that a connection stays open, by Little's law; null where it is longer than the phase."""
-    given_up: dict[str, int]
-    """Business transactions that were given up, by reason."""
-    retries: int
-    """Attempts after the first."""
-    load_average_max: float
-    """Highest load average of the machine over a minute."""
-    processors: dict[str, float]
-    """Share of all processors that each program took, 0–1."""
-
-
-class PooledSampleObject(Struct, frozen=True, kw_only=True):
-    """One second of the experiment."""
-
-    time_s: float
-    """Since the experiment began."""
-    active: int
-    """Sessions that ran a statement or waited for a lock."""
-    idle: int
-    """Idle sessions."""
-    in_transaction: int
-    """Sessions that were idle in a transaction."""
-    aborted: int
-    """Sessions that were idle in a failed transaction."""
-    arrivals_per_s: float
-    """Business transactions that clients wanted."""
-    done_per_s: float
-    """Business transactions that were done while their client waited."""
-    queries_per_s: float
-    """Statements."""
-    load_average: float
-    """Load average of the machine over a minute."""
+from plimsoll_lab.model.experiment import Check, PublishedPhase
+from plimsoll_lab.model.pooled import PooledFigures, PooledReport, PooledSample
 
 
 class PooledPhaseObject(Struct, frozen=True, kw_only=True):
@@ -96,13 +26,13 @@ class PooledPhaseObject(Struct, frozen=True, kw_only=True):
     """Seconds after the experiment began; the time between two phases belongs to none."""
     pooler: str
     """Build and life time of the pooler, and the pools."""
-    figures: PooledFiguresObject
+    figures: PooledFigures
     """What was measured."""
-    published: tuple[PublishedPhaseObject, ...]
+    published: tuple[PublishedPhase, ...]
     """What the post says about it."""
     named: tuple[str, ...]
     """What `inspect` found, warnings and worse, the most severe first."""
-    checks: tuple[CheckObject, ...]
+    checks: tuple[Check, ...]
     """What Plimsoll said, with the truth."""
     is_right: bool
     """Whether all of it is true."""
@@ -159,7 +89,7 @@ class PooledDocument(Struct, frozen=True, kw_only=True):
     """Processors, memory and servers."""
     phases: tuple[PooledPhaseObject, ...]
     """In order."""
-    samples: tuple[PooledSampleObject, ...]
+    samples: tuple[PooledSample, ...]
     """Second by second."""
     outcome: PooledOutcomeObject | None
     """What was reached at the end; null if the storm or the end was not played."""
