@@ -8,7 +8,7 @@ import pytest
 
 from plimsoll import parts
 from plimsoll.app.documentation import documentation
-from plimsoll.cli.commands import commands, run
+from plimsoll.cli.commands import COMMANDS, commands, run
 from plimsoll.errors import ExtraMissing
 
 ENTRIES = "[console_scripts]\nx = y:z\n\n[plimsoll.commands]\nmore = extra_part:COMMANDS\n"
@@ -39,13 +39,19 @@ def test_a_part_adds_commands(alone: Path):
     assert 1 == commands()["more"]
 
 
-@pytest.mark.parametrize("name", ["gate", "lab", "sweep"])
-def test_a_command_of_a_missing_part_names_its_extra(alone: Path, name: str):
-    assert name not in commands()
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        *((f"{name} --help", f"'plimsoll {name}'") for name in ("gate", "lab", "sweep")),
+        ("record host --embedded-postgres", "a throwaway PostgreSQL"),
+    ],
+)
+def test_what_a_missing_part_has_names_its_extra(alone: Path, arguments: str, what: str):
+    assert COMMANDS == commands()
     with pytest.raises(ExtraMissing) as raised:
-        run([name, "--help"])
+        run(arguments.split())
 
-    assert (f"'plimsoll {name}' needs the extra 'lab', which is not installed", True) == (
+    assert (f"{what} needs the extra 'lab', which is not installed", True) == (
         raised.value.message,
         "pip install 'plimsoll-db[lab]'" in raised.value.hint,
     )
