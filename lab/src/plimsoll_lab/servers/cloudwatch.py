@@ -5,14 +5,13 @@ Rule 1: its port is on loopback; it accepts any key and keeps everything in memo
 Rule 2: the rules of `server.py` apply.
 """
 
-from pathlib import Path
 from typing import Any
 from urllib.request import Request
 
 from plimsoll_lab.servers.package import AWS
 from plimsoll_lab.servers.pip import PYTHON
-from plimsoll_lab.servers.server import HOST, KeptServer, answers, free_ports
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.server import answers, free_ports
+from plimsoll_lab.servers.stored import StoredServer
 
 LAUNCHED = "plimsoll:launched"
 """Tag of CreateDBInstance with the date that DescribeDBInstances gives as InstanceCreateTime."""
@@ -21,44 +20,17 @@ LAUNCHED = "plimsoll:launched"
 _SIGNATURE = "AWS4-HMAC-SHA256 Credential=plimsoll/20190601/us-east-1/rds/aws4_request"
 
 
-class AwsDouble(KeptServer):
-    """Run a double of AWS while the `with` block lasts; clients use it with AWS_ENDPOINT_URL."""
+class AwsDouble(StoredServer):
+    """Run a double of AWS while the `with` block lasts; clients use it with AWS_ENDPOINT_URL. It has no settings and no data."""
 
     kind = "aws"
     title = "the AWS double"
-
-    def __init__(self, *, store: ServerStore | None = None, also_remove: tuple[Path, ...] = ()) -> None:
-        """
-        Find moto, which is downloaded if it is not there; nothing is started yet.
-
-        Args:
-            store: where moto is kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no pip or no Python for it, or root has no other account to use.
-            SourceError: the download failed.
-        """
-        super().__init__({}, also_remove)
-        self._home = (store or default_store()).get(AWS)
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return the version of moto."""
-        return AWS.version
-
-    @property
-    def address(self) -> str:
-        """Return the URL of every API, as AWS_ENDPOINT_URL has it."""
-        return f"http://{HOST}:{self.port}"
+    package = AWS
 
     def _job(self) -> dict[str, Any]:
         (self.port,) = free_ports(1)
         program = self._write_program("plimsoll_lab.servers.programs.aws")
-        return self._job_of(
-            [str(self._home / PYTHON), "-I", str(program), str(self.port)], first=None, endings=["SIGTERM", "SIGKILL"]
-        )
+        return self._ended_by_signals([str(self._home / PYTHON), "-I", str(program), str(self.port)])
 
     def _takes_connections(self) -> bool:
         """Return whether RDS answers; the first answer loads the service."""

@@ -6,19 +6,17 @@ Rule 2: the rules of `server.py` apply.
 """
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from plimsoll_lab.servers.package import ETCD
-from plimsoll_lab.servers.server import HOST, KeptServer, answers, free_ports, version_of
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.server import HOST, answers, free_ports
+from plimsoll_lab.servers.stored import StoredServer
 
 # '{"level":"fatal",…,"msg":"discovery failed","error":"listen tcp …: bind: address already in use"}'
 _ERROR = re.compile(r'"error":"((?:[^"\\]|\\.)*)"')
 
 
-class Etcd(KeptServer):
+class Etcd(StoredServer):
     """
     Run an etcd of our own while the `with` block lasts.
 
@@ -27,44 +25,8 @@ class Etcd(KeptServer):
 
     kind = "etcd"
     title = ETCD.title
+    package = ETCD
     port_taken = "address already in use"
-
-    def __init__(
-        self,
-        settings: Mapping[str, str] | None = None,
-        *,
-        data_directory: Path | None = None,
-        store: ServerStore | None = None,
-        also_remove: tuple[Path, ...] = (),
-    ) -> None:
-        """
-        Find etcd, which is downloaded if it is not there; nothing is started yet.
-
-        Args:
-            settings: settings under etcd's own names.
-            data_directory: folder of the data, which stays; created if it does not exist. None for a
-                folder that is removed at the end.
-            store: where etcd is kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no apt, or root has no other account to use.
-            SourceError: the download failed, or a file has changed since.
-        """
-        super().__init__(settings or {}, also_remove)
-        self._home = (store or default_store()).get(ETCD)
-        self._given_data = data_directory
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return Debian's version."""
-        return version_of(ETCD, self._home)
-
-    @property
-    def address(self) -> str:
-        """Return the URL of its API."""
-        return f"http://{HOST}:{self.port}"
 
     def _reason(self, log: str) -> str:
         # A setting that it does not know is followed by a page of those that it knows.
@@ -88,11 +50,8 @@ class Etcd(KeptServer):
             "logger": "zap",
             **self._settings,
         }
-        return self._job_of(
-            [str(self._home / "usr/bin/etcd"), *(f"--{name}={value}" for name, value in settings.items())],
-            first=None,
-            endings=["SIGTERM", "SIGKILL"],
-        )
+        options = (f"--{name}={value}" for name, value in settings.items())
+        return self._ended_by_signals([str(self._home / "usr/bin/etcd"), *options])
 
     def _takes_connections(self) -> bool:
         """Return whether it has a leader and takes writes."""

@@ -9,15 +9,12 @@ import socket
 import struct
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from plimsoll.fleet.spark.java import find_java
-from plimsoll_lab.servers.java import HEAP_MB, last_error
+from plimsoll_lab.servers.java import HEAP_MB
 from plimsoll_lab.servers.package import KAFKA
-from plimsoll_lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.server import ANSWER_S, HOST, free_ports
+from plimsoll_lab.servers.stored import JavaServer
 
 # ApiVersions, version 0: the one request that every broker answers before anything else (Kafka protocol guide).
 _API_VERSIONS = 18
@@ -32,7 +29,7 @@ appender.console.layout.pattern=%d %p %c{1}: %m%n
 """
 
 
-class Kafka(KeptServer):
+class Kafka(JavaServer):
     """
     Run a Kafka broker of our own while the `with` block lasts.
 
@@ -41,47 +38,12 @@ class Kafka(KeptServer):
 
     kind = "kafka"
     title = KAFKA.title
-
-    def __init__(
-        self,
-        settings: Mapping[str, str] | None = None,
-        *,
-        data_directory: Path | None = None,
-        store: ServerStore | None = None,
-        also_remove: tuple[Path, ...] = (),
-    ) -> None:
-        """
-        Find Java and the jars, which are downloaded if they are not there; nothing is started yet.
-
-        Args:
-            settings: settings under Kafka's own names.
-            data_directory: folder of the log, which stays; created if it does not exist. None for a
-                folder that is removed at the end.
-            store: where the jars are kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no Java or no Maven, or root has no other account to use.
-            SourceError: the download failed.
-        """
-        super().__init__(settings or {}, also_remove)
-        self._java = find_java()
-        self._home = (store or default_store()).get(KAFKA)
-        self._given_data = data_directory
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return the broker's version, for example `4.3.1`."""
-        return KAFKA.version
+    package = KAFKA
 
     @property
     def address(self) -> str:
         """Return the address of the broker, as clients want it for `bootstrap.servers`."""
         return f"{HOST}:{self.port}"
-
-    def _reason(self, log: str) -> str:
-        return last_error(log)
 
     def _job(self) -> dict[str, Any]:
         self.port, controller = free_ports(2)
@@ -115,13 +77,12 @@ class Kafka(KeptServer):
             *(f"-Dlog4j2.configurationFile={log}", "-cp", f"{self._home / 'lib'}/*"),
         ]
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        return self._job_of(
+        return self._ended_by_signals(
             [*java, "kafka.Kafka", str(properties)],
             first=[
                 *(*java, "kafka.tools.StorageTool", "format", "--ignore-formatted"),
                 *(f"--cluster-id={cluster}", "--config", str(properties)),
             ],
-            endings=["SIGTERM", "SIGKILL"],
         )
 
     def _takes_connections(self) -> bool:

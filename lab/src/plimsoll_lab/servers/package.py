@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from pathlib import Path
 from typing import ClassVar
 
 Progress = Callable[[int, int], None]
@@ -43,6 +44,10 @@ class ServerPackage:
     title: str
     client: ClassVar[str]
     """The registry client, as its command is called."""
+
+    def version_in(self, home: Path) -> str:
+        """Return the version of an unpacked package, which its folder is named after."""
+        return home.name.removeprefix(f"{self.name}-")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from plimsoll_lab.servers.package import PATRONI
 from plimsoll_lab.servers.pip import SYSTEM_PYTHON
 from plimsoll_lab.servers.postgres import installed_binaries, reachable_binaries, wheel_binaries
 from plimsoll_lab.servers.processes import kill_below
-from plimsoll_lab.servers.server import ANSWER_S, HOST, KeptServer, answers, free_ports, keep_ports, version_of
+from plimsoll_lab.servers.server import ANSWER_S, HOST, KeptServer, answers, free_ports, keep_ports
 from plimsoll_lab.servers.store import ServerStore, default_store
 
 USER = "postgres"
@@ -93,7 +93,7 @@ class PatroniNode(KeptServer):
     @property
     def version(self) -> str:
         """Return Debian's version of Patroni."""
-        return version_of(PATRONI, self._setup.home)
+        return PATRONI.version_in(self._setup.home)
 
     @property
     def data_directory(self) -> Path:
@@ -241,7 +241,7 @@ class PatroniCluster:
     @property
     def version(self) -> str:
         """Return Debian's version of Patroni."""
-        return version_of(PATRONI, self._home)
+        return PATRONI.version_in(self._home)
 
     @property
     def ports(self) -> tuple[int, ...]:

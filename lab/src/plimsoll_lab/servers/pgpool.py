@@ -5,71 +5,25 @@ Rule 1: its port is on loopback; clients give the password of PostgreSQL. Its so
 Rule 2: the rules of `server.py` apply.
 """
 
-import contextlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from plimsoll_lab.servers.debian import library_path
 from plimsoll_lab.servers.package import PGPOOL
-from plimsoll_lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports, version_of
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.server import HOST, free_ports
+from plimsoll_lab.servers.stored import PoolerServer
 
 
-class Pgpool(KeptServer):
+class Pgpool(PoolerServer):
     """
-    Run a Pgpool-II of our own while the `with` block lasts.
+    Run a Pgpool-II of our own while the `with` block lasts; of several servers it finds the one that takes writes,
+    again after a failover.
 
     `settings` are Pgpool-II's own (`pgpool.conf`).
     """
 
     kind = "pgpool"
     title = PGPOOL.title
+    package = PGPOOL
     port_taken = "Address already in use"
-
-    def __init__(
-        self,
-        ports: Sequence[int],
-        *,
-        user: str,
-        password: str,
-        database: str = "postgres",
-        settings: Mapping[str, str] | None = None,
-        store: ServerStore | None = None,
-        also_remove: tuple[Path, ...] = (),
-    ) -> None:
-        """
-        Find Pgpool-II, which is downloaded if it is not there; nothing is started yet.
-
-        Args:
-            ports: ports of the PostgreSQL servers on loopback; with several, Pgpool-II finds the one that takes
-                writes, again after a failover.
-            user: role with which clients and Pgpool-II's own checks connect.
-            password: its password, the same on every server.
-            database: to which the checks connect.
-            settings: settings under Pgpool-II's own names.
-            store: where Pgpool-II is kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no apt, or root has no other account to use.
-            SourceError: the download failed, or a file has changed since.
-        """
-        super().__init__(settings or {}, also_remove)
-        self._home = (store or default_store()).get(PGPOOL)
-        self._ports, self._user, self._password = tuple(ports), user, password
-        self._database = database
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return Debian's version."""
-        return version_of(PGPOOL, self._home)
-
-    @property
-    def address(self) -> str:
-        """Return the URL of the database behind it; it contains the password."""
-        return f"postgresql://{self._user}:{self._password}@{HOST}:{self.port}/{self._database}"
 
     def _job(self) -> dict[str, Any]:
         self.port, control_port = free_ports(2)
@@ -91,15 +45,12 @@ class Pgpool(KeptServer):
         configuration = self._write("pgpool.conf", "".join(f"{name} = '{value}'\n" for name, value in settings.items()))
         self._write("pool_passwd", f"{self._user}:TEXT{self._password}\n")
         rules = self._write("pool_hba.conf", f"host all all {HOST}/32 scram-sha-256\n")
-        job = self._job_of(
+        return self._with_libraries(
             [
                 *(str(self._home / "usr/sbin/pgpool"), "-n", "-f", str(configuration)),
                 *("-F", str(self._write("pcp.conf", "")), "-a", str(rules)),
-            ],
-            first=None,
+            ]
         )
-        job["environment"]["LD_LIBRARY_PATH"] = library_path(self._home)
-        return job
 
     def _backends(self) -> dict[str, str]:
         lines = {}
@@ -133,14 +84,3 @@ class Pgpool(KeptServer):
             # The servers elect a new leader within seconds; until then it is searched for.
             "search_primary_node_timeout": "60",
         }
-
-    def _takes_connections(self) -> bool:
-        """Return whether a query gets through to PostgreSQL."""
-        import psycopg
-
-        with (
-            contextlib.suppress(psycopg.OperationalError),
-            psycopg.connect(self.address, connect_timeout=round(ANSWER_S)) as connection,
-        ):
-            return connection.execute("select 1").fetchone() == (1,)
-        return False

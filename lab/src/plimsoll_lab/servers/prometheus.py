@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from plimsoll_lab.servers.package import ALERTMANAGER, PROMETHEUS, DebianPackage
-from plimsoll_lab.servers.server import HOST, KeptServer, answers, free_ports, version_of
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.package import ALERTMANAGER, PROMETHEUS
+from plimsoll_lab.servers.server import HOST, answers, free_ports
+from plimsoll_lab.servers.store import ServerStore
+from plimsoll_lab.servers.stored import StoredServer
 
 # 'ts=… level=error msg="Error loading config" err="yaml: …"', in both programs.
 _ERROR = re.compile(r'\berr="((?:[^"\\]|\\.)*)"')
 
 
-class MonitoringServer(KeptServer):
+class MonitoringServer(StoredServer):
     """Run one of the two while the `with` block lasts; a subclass says which."""
 
-    package: ClassVar[DebianPackage]
     port_taken = "address already in use"
     default: ClassVar[Mapping[str, Any]] = {}
     """The configuration that does nothing."""
@@ -34,37 +34,17 @@ class MonitoringServer(KeptServer):
         *,
         data_directory: Path | None = None,
         store: ServerStore | None = None,
-        also_remove: tuple[Path, ...] = (),
     ) -> None:
         """
-        Find the program, which is downloaded if it is not there; nothing is started yet.
+        Find the program, as `StoredServer` does.
 
         Args:
             configuration: what its configuration file has (default: nothing to do).
-            data_directory: folder of the data, which stays; created if it does not exist. None for a
-                folder that is removed at the end.
-            store: where the program is kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no apt, or root has no other account to use.
-            SourceError: the download failed, or a file has changed since.
+            data_directory: the same as there.
+            store: the same as there.
         """
-        super().__init__({}, also_remove)
-        self._home = (store or default_store()).get(self.package)
+        super().__init__(data_directory=data_directory, store=store)
         self._configuration = configuration or self.default
-        self._given_data = data_directory
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return Debian's version."""
-        return version_of(self.package, self._home)
-
-    @property
-    def address(self) -> str:
-        """Return the URL of its API."""
-        return f"http://{HOST}:{self.port}"
 
     @abstractmethod
     def command(self, configuration: Path, data: Path) -> list[str]:
@@ -79,10 +59,8 @@ class MonitoringServer(KeptServer):
         # JSON is YAML too.
         configuration = self._write(f"{self.kind}.yml", json.dumps(self._configuration))
         program, *arguments = self.command(configuration, self._own_folder(self._given_data, "data"))
-        return self._job_of(
-            [*(str(self._home / program), f"--web.listen-address={HOST}:{self.port}"), *arguments],
-            first=None,
-            endings=["SIGTERM", "SIGKILL"],
+        return self._ended_by_signals(
+            [*(str(self._home / program), f"--web.listen-address={HOST}:{self.port}"), *arguments]
         )
 
     def _takes_connections(self) -> bool:

@@ -14,21 +14,22 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request
 
-from plimsoll.fleet.spark.java import find_java
-from plimsoll_lab.servers.java import HEAP_MB, last_error
+from plimsoll_lab.servers.java import HEAP_MB
 from plimsoll_lab.servers.package import S3
-from plimsoll_lab.servers.server import HOST, KeptServer, answers, free_ports
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.server import answers, free_ports
+from plimsoll_lab.servers.store import ServerStore
+from plimsoll_lab.servers.stored import JavaServer
 
 # S3Proxy takes any; clients must name one.
 REGION = "us-east-1"
 
 
-class S3Store(KeptServer):
+class S3Store(JavaServer):
     """Run an S3 store of our own while the `with` block lasts; objects are files of a folder."""
 
     kind = "s3"
     title = S3.title
+    package = S3
 
     def __init__(
         self,
@@ -37,35 +38,9 @@ class S3Store(KeptServer):
         store: ServerStore | None = None,
         also_remove: tuple[Path, ...] = (),
     ) -> None:
-        """
-        Find Java and the jar, which is downloaded if it is not there; nothing is started yet.
-
-        Args:
-            data_directory: folder of the buckets, which stays; created if it does not exist. None for a
-                folder that is removed at the end.
-            store: where the jar is kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no Java or no Maven, or root has no other account to use.
-            SourceError: the download failed.
-        """
-        super().__init__({}, also_remove)
-        self._java = find_java()
-        self._home = (store or default_store()).get(S3)
-        self._given_data = data_directory
+        """Find Java and the jar, as `StoredServer` does; buckets are folders of the data."""
+        super().__init__(data_directory=data_directory, store=store, also_remove=also_remove)
         self.key, self.secret = secrets.token_hex(10), secrets.token_urlsafe(30)
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return the version of S3Proxy."""
-        return S3.version
-
-    @property
-    def address(self) -> str:
-        """Return the URL of its API, without the key."""
-        return f"http://{HOST}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -76,9 +51,6 @@ class S3Store(KeptServer):
             "AWS_SECRET_ACCESS_KEY": self.secret,
             "AWS_DEFAULT_REGION": REGION,
         }
-
-    def _reason(self, log: str) -> str:
-        return last_error(log)
 
     def _job(self) -> dict[str, Any]:
         (self.port,) = free_ports(1)
@@ -94,13 +66,11 @@ class S3Store(KeptServer):
         }
         properties = self._write("s3proxy.conf", "".join(f"{name}={value}\n" for name, value in settings.items()))
         jar = next((self._home / "lib").glob("*.jar"))
-        return self._job_of(
+        return self._ended_by_signals(
             [
                 *(str(self._java / "bin/java"), f"-Xmx{HEAP_MB}m", f"-Djava.io.tmpdir={temporary}"),
                 *("-jar", str(jar), "--properties", str(properties)),
-            ],
-            first=None,
-            endings=["SIGTERM", "SIGKILL"],
+            ]
         )
 
     def _takes_connections(self) -> bool:

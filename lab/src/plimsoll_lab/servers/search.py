@@ -8,14 +8,12 @@ Rule 2: the rules of `server.py` apply; both engines refuse to run as root.
 import json
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
-from plimsoll.fleet.spark.java import find_java
-from plimsoll_lab.servers.java import HEAP_MB, last_error
-from plimsoll_lab.servers.package import ELASTICSEARCH, OPENSEARCH, MavenPackage
-from plimsoll_lab.servers.server import HOST, KeptServer, answers, free_ports
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.java import HEAP_MB
+from plimsoll_lab.servers.package import ELASTICSEARCH, OPENSEARCH
+from plimsoll_lab.servers.server import HOST, answers, free_ports
+from plimsoll_lab.servers.stored import JavaServer
 
 # What both engines ship, without files of logs and of garbage collections, which would go to their own folder.
 _JVM = """-Xms{heap}m
@@ -34,58 +32,16 @@ appender.console.layout.pattern = [%d] %p %c{1}: %m%n
 """
 
 
-class SearchServer(KeptServer):
+class SearchServer(JavaServer):
     """
     Run a search engine of our own while the `with` block lasts; a subclass says which.
 
     `settings` are the engine's own (`opensearch.yml`).
     """
 
-    package: MavenPackage
     variable: str
     """What its environment variables begin with."""
     own_settings: ClassVar[Mapping[str, str]] = {}
-
-    def __init__(
-        self,
-        settings: Mapping[str, str] | None = None,
-        *,
-        data_directory: Path | None = None,
-        store: ServerStore | None = None,
-        also_remove: tuple[Path, ...] = (),
-    ) -> None:
-        """
-        Find Java and the engine, which is downloaded if it is not there; nothing is started yet.
-
-        Args:
-            settings: settings under the engine's own names.
-            data_directory: folder of the indexes, which stays; created if it does not exist. None for a
-                folder that is removed at the end.
-            store: where the engine is kept (default: this account's store).
-            also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no Java or no Maven, or root has no other account to use.
-            SourceError: the download failed.
-        """
-        super().__init__(settings or {}, also_remove)
-        self._java = find_java()
-        self._home = (store or default_store()).get(self.package)
-        self._given_data = data_directory
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return the engine's version, for example `2.19.6`."""
-        return self.package.version
-
-    @property
-    def address(self) -> str:
-        """Return the URL of its REST API."""
-        return f"http://{HOST}:{self.port}"
-
-    def _reason(self, log: str) -> str:
-        return last_error(log)
 
     def _job(self) -> dict[str, Any]:
         self.port, transport = free_ports(2)
@@ -118,7 +74,7 @@ class SearchServer(KeptServer):
         jvm = _JVM.format(heap=HEAP_MB, temporary=folders["temporary"])
         self._write("config/jvm.options", jvm)
         self._write("config/log4j2.properties", _LOG)
-        job = self._job_of([str(self._home / "bin" / name)], first=None, endings=["SIGTERM", "SIGKILL"])
+        job = self._ended_by_signals([str(self._home / "bin" / name)])
         job["environment"] |= {
             f"{self.variable}_JAVA_HOME": str(self._java),
             f"{self.variable}_PATH_CONF": str(folders["config"]),

@@ -30,7 +30,6 @@ from plimsoll_lab.gate.class_group import ClassGroup
 from plimsoll_lab.gate.place import disk_folder
 from plimsoll_lab.servers import keeper
 from plimsoll_lab.servers.account import unprivileged_account
-from plimsoll_lab.servers.package import DebianPackage
 from plimsoll_lab.servers.store import default_store
 
 HOST = "127.0.0.1"
@@ -81,11 +80,6 @@ def keep_ports(ports: Iterable[int]) -> list[socket.socket]:
         else:
             kept.append(one)
     return kept
-
-
-def version_of(package: DebianPackage, home: Path) -> str:
-    """Return the version of an unpacked package, which its folder is named after."""
-    return home.name.removeprefix(f"{package.name}-")
 
 
 # A proxy of the environment cannot reach our loopback.

@@ -14,8 +14,9 @@ from typing import Any
 
 from plimsoll_lab.servers.package import SFTP
 from plimsoll_lab.servers.pip import PYTHON
-from plimsoll_lab.servers.server import ANSWER_S, HOST, KeptServer, free_ports
-from plimsoll_lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.server import ANSWER_S, HOST, free_ports
+from plimsoll_lab.servers.store import ServerStore
+from plimsoll_lab.servers.stored import StoredServer
 
 USER = "lab"
 
@@ -23,11 +24,12 @@ USER = "lab"
 _GREETING = b"SSH-2.0-"
 
 
-class SftpServer(KeptServer):
+class SftpServer(StoredServer):
     """Run an SFTP server of our own while the `with` block lasts; clients see its folder as `/`."""
 
     kind = "sftp"
     title = "the SFTP server"
+    package = SFTP
 
     def __init__(
         self,
@@ -38,7 +40,7 @@ class SftpServer(KeptServer):
         also_remove: tuple[Path, ...] = (),
     ) -> None:
         """
-        Find asyncssh, which is downloaded if it is not there; nothing is started yet.
+        Find asyncssh, as `StoredServer` does; nothing is started yet.
 
         Args:
             data_directory: folder that clients see, which stays; created if it does not exist. None for a
@@ -47,20 +49,9 @@ class SftpServer(KeptServer):
                 `private_key` while the server runs.
             store: where asyncssh is kept (default: this account's store).
             also_remove: folders to remove with their contents if this process is killed.
-
-        Raises:
-            UsageError: there is no pip or no Python for it, or root has no other account to use.
-            SourceError: the download failed.
         """
-        super().__init__({}, also_remove)
-        self._home = (store or default_store()).get(SFTP)
-        self._given_data, self._public_key = data_directory, public_key
-        self.port = 0
-
-    @property
-    def version(self) -> str:
-        """Return the version of asyncssh."""
-        return SFTP.version
+        super().__init__(data_directory=data_directory, store=store, also_remove=also_remove)
+        self._public_key = public_key
 
     @property
     def address(self) -> str:
@@ -88,10 +79,8 @@ class SftpServer(KeptServer):
         if self._public_key is not None:
             self._write("client_key.pub", f"{self._public_key.strip()}\n")
         data = self._own_folder(self._given_data, "data")
-        return self._job_of(
-            [*(str(self._home / PYTHON), "-I", str(program)), *(USER, str(self.port), str(data))],
-            first=None,
-            endings=["SIGTERM", "SIGKILL"],
+        return self._ended_by_signals(
+            [*(str(self._home / PYTHON), "-I", str(program)), *(USER, str(self.port), str(data))]
         )
 
     def _takes_connections(self) -> bool:

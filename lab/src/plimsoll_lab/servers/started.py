@@ -112,7 +112,7 @@ def _pooler(name: str, databases: list[Postgres | PatroniCluster], stack: ExitSt
         return Pgpool(ports, user=user, password=password, database=database)
     # PgBouncer follows no failover: it stays in front of the server that takes writes now.
     port = behind.await_leader().port if isinstance(behind, PatroniCluster) else behind.port
-    return PgBouncer(port, user=user, password=password, database=database)
+    return PgBouncer([port], user=user, password=password, database=database)
 
 
 def _notes(server: AnyServer) -> tuple[str, ...]:

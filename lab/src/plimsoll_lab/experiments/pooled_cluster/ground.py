@@ -152,7 +152,7 @@ class PooledGround:
         if build is Build.PGBOUNCER:
             # It sends everything to one server, so to the one that takes writes.
             return PgBouncer(
-                self.leader.port,
+                [self.leader.port],
                 user=ROLE,
                 password=self.password,
                 database=DATABASE,
