@@ -29,7 +29,7 @@ DEEP := $(addprefix check-,live versions rates stories systems spark site integr
 
 check: test  ## the same as `make test`
 
-run: .venv/core .venv/gate  ## set up, and diagnose the bundled incident; write its report to build/
+run: .venv/core .venv/lab  ## set up, and diagnose the bundled incident; write its report to build/
 	@mkdir -p build
 	@$(PY) -m plimsoll diagnose $(STORY) --html $(REPORT) || [ $$? -eq 1 ]  # 1: a limit binds
 
@@ -52,36 +52,36 @@ types: .venv/dev .venv/core
 	$(STEP) "types" $(PY) -m mypy --strict
 	$(STEP) "types of the Rust core" $(PY) -m mypy.stubtest plimsoll._core
 
-layers: .venv/dev .venv/core
+layers: .venv/dev .venv/lab
 	$(STEP) "layers" .venv/bin/lint-imports --no-cache
 
 rust: .venv/dev
 	$(STEP) "tests in Rust" .ci/rust-tests
 
-unit: .venv/dev .venv/core .venv/gate
+unit: .venv/dev .venv/core .venv/lab
 	$(STEP) "tests" $(PY) -m pytest -n 2 --ignore tests/live -m "not (smoke or deep or spark)" --junitxml=build/log/tests.xml
 
 # One for each edge, with the PostgreSQL 18 of a wheel; one by one, because one of them measures a rate.
-smoke: .venv/dev .venv/core .venv/gate
+smoke: .venv/dev .venv/core .venv/lab
 	$(STEP) "one test per edge" $(PY) -m pytest -m smoke tests/smoke --junitxml=build/log/smoke.xml
 
 # What `make test` leaves out. Each target prints what it covers, what it took and its slowest tests; what passes is
 # kept in .ci/passed.toml. With CHANGED=--changed, only what changed since it passed runs.
 check-all: $(DEEP)  ## run every deep check; takes about an hour
 
-check-live: .venv/dev .venv/core .venv/gate servers  ## servers, accounts, browsers, gates, installation
-check-versions: .venv/dev .venv/core .venv/gate servers  ## PostgreSQL 14 to 17, Airflow 2.11
-check-rates: .venv/dev .venv/core .venv/gate servers  ## rates in real time
-check-stories: .venv/dev .venv/core .venv/gate servers  ## published incidents, failovers, storms, played
-check-systems: .venv/core servers  ## the published systems
-check-spark: .venv/spark .venv/core servers  ## fleets on Spark
+check-live: .venv/dev .venv/core .venv/lab servers  ## servers, accounts, browsers, gates, installation
+check-versions: .venv/dev .venv/core .venv/lab servers  ## PostgreSQL 14 to 17, Airflow 2.11
+check-rates: .venv/dev .venv/core .venv/lab servers  ## rates in real time
+check-stories: .venv/dev .venv/core .venv/lab servers  ## published incidents, failovers, storms, played
+check-systems: .venv/lab servers  ## the published systems
+check-spark: .venv/spark .venv/lab servers  ## fleets on Spark
 check-site: site  ## the documentation as a site
-check-integrations: .venv/core servers  ## the Airflow provider, the Helm chart
+check-integrations: .venv/lab servers  ## the Airflow provider, the Helm chart
 $(DEEP):
 	@.ci/deep $(@:check-%=%) $(CHANGED)
 
 # With a report of every kind, made now; nothing is sent or requested.
-site: .venv/dev .venv/core .venv/site/installed servers  ## build the documentation as a site, in build/site
+site: .venv/dev .venv/lab .venv/site/installed servers  ## build the documentation as a site, in build/site
 	$(STEP) "pages and reports" $(PY) -m website.stage build/site-pages
 	$(STEP) "site" env NO_MKDOCS_2_WARNING=1 .venv/site/bin/mkdocs build --strict -f build/mkdocs.json
 	$(STEP) "links of the site" $(PY) -m website.check build/site
@@ -90,12 +90,12 @@ site: .venv/dev .venv/core .venv/site/installed servers  ## build the documentat
 servers: | $(PY)
 	$(STEP) "servers for tests" .ci/servers
 
-wheels: .venv/wheels  ## build the wheel for Linux and the source distribution into dist/
+wheels: .venv/wheels  ## build the wheels for Linux and the source distributions into dist/
 	@rm -rf dist
-	$(STEP) "wheel and sdist" $(PY) packaging/backend.py --manylinux --sdist dist
+	$(STEP) "wheels and sdists" $(PY) packaging/backend.py --manylinux --lab --sdist dist
 	@ls dist
 
-bench: .venv/dev .venv/core .venv/gate  ## measure speed and accuracy; takes minutes, needs an idle machine
+bench: .venv/dev .venv/core .venv/lab  ## measure speed and accuracy; takes minutes, needs an idle machine
 	cargo bench --locked --package plimsoll-core
 	@status=0; for script in bench/*.py; do echo "== $$script"; $(PY) "$$script" || status=1; done; \
 	  exit $$status
@@ -117,7 +117,7 @@ clean:  ## remove everything built or installed here
 	$(MAKE) -C integrations/helm clean
 	rm -rf .venv build dist target bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f src/plimsoll/_core*.so
-	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+	find src lab tests bench examples -name __pycache__ -prune -exec rm -rf {} +
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## *(.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -152,8 +152,7 @@ $(PY):
 	$(STEP) "build the Rust core" .venv/bin/maturin develop --release --locked
 	@touch $@
 
-# The daemon of `plimsoll gate`: a separate program, installed next to the commands.
-.venv/gate: $(RUST) | .venv/run
-	$(STEP) "build the gate" cargo build --locked --release --package plimsoll-gate
-	@install -m 755 target/release/plimsoll-gate .venv/bin/plimsoll-gate
+# The lab, with the daemon of `plimsoll gate`: a separate program, installed next to the commands.
+.venv/lab: $(RUST) lab/pyproject.toml | .venv/core
+	$(STEP) "build the gate" sh -c 'cd lab && exec ../.venv/bin/maturin develop --release --locked'
 	@touch $@

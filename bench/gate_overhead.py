@@ -29,14 +29,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.gate_machine import quick_folder
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.place import disk_folder
 from plimsoll.kernel import Stage
-from plimsoll.lab.load.dataset import LOADING, Dataset, fill
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.instance import Instance
 from plimsoll.units import MIB
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.place import disk_folder
+from plimsoll_lab.load.dataset import LOADING, Dataset, fill
+from plimsoll_lab.servers.postgres import Postgres
 
 SHARED_BUFFERS_BYTES = 128 * MIB
 # The default of `plimsoll lab postgres`.

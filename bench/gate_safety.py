@@ -39,11 +39,11 @@ from msgspec.structs import replace
 from live.gate_ledger import VICTIMS, Ledger
 from live.gate_machine import T3
 from plimsoll.errors import PlimsollError
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.servers.account import unprivileged_account
-from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
 from plimsoll.units import MIB
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.servers.account import unprivileged_account
+from plimsoll_lab.servers.postgres import Postgres, wheel_binaries
 
 PLACE = Path(__file__).resolve().parents[1] / "build" / "safety"
 CRATES = {"pjdfstest": "0.2.2", "fsx": "0.3.2"}

@@ -1,9 +1,9 @@
 """
 Hold the size of each part of the repository: `python bench/house.py --require`, or `--write`.
 
-A room is a package of `src/plimsoll` (its loose files are one room), or another folder of `FOLDERS`. Lines are physical lines
-of Python, in `crates` of Rust. ARCHITECTURE.md shows the lines of each room: `--write` writes that table, and
-`--require` ends with status 1 if a room has more lines than the table shows. A commit that raises a number of the
+A room is a package of `src/plimsoll` (its loose files are one room), or another folder of `FOLDERS`: the lab is one room.
+Lines are physical lines of Python, in `crates` of Rust. ARCHITECTURE.md shows the lines of each room: `--write` writes
+that table, and `--require` ends with status 1 if a room has more lines than the table shows. A commit that raises a number of the
 table gives the reason in a line of its message, or a later commit does: `Growth: ROOM REASON`.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = "ARCHITECTURE.md"
 PACKAGE = "src/plimsoll"
-FOLDERS = ("tests", "crates", "systems", "integrations", "bench")
+FOLDERS = ("lab", "tests", "crates", "systems", "integrations", "bench")
 START = "<!-- rooms: written by python bench/house.py --write -->\n"
 END = "<!-- end of rooms -->"
 # What is built or installed, besides folders whose name begins with a dot.

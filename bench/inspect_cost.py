@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psycopg
 
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 SHARE_MAX = 0.01
 SETTINGS = {

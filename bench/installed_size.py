@@ -25,6 +25,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 MOST_MB = 150
 OURS = "plimsoll-db"
+LAB = "plimsoll-lab"
 
 
 class Size(NamedTuple):
@@ -55,12 +56,11 @@ def size_of(one: Distribution) -> Size:
     return sizes
 
 
-def own_size() -> Size:
-    """Return the size of this package: what is committed, the compiled core, the gate, and its bytecode."""
-    listed = subprocess.check_output(["git", "ls-files", "src/plimsoll"], cwd=ROOT, text=True)
+def own_size(package: str, compiled: str) -> Size:
+    """Return the size of a package of ours: what is committed, what is compiled, and its bytecode."""
+    listed = subprocess.check_output(["git", "ls-files", package], cwd=ROOT, text=True)
     files = [file for name in listed.split("\n") if (file := ROOT / name).is_file()]
-    files += (ROOT / "src/plimsoll").glob("_core*.so")
-    files += (ROOT / "target/release").glob("plimsoll-gate")  # part of Linux wheels
+    files += ROOT.glob(compiled)
     codes = [compile(f.read_bytes(), f, "exec") for f in files if f.suffix == ".py"]
     # A .pyc has a header of 16 bytes (PEP 552).
     return Size(sum(file.stat().st_size for file in files), sum(16 + len(marshal.dumps(code)) for code in codes))
@@ -118,7 +118,9 @@ def main() -> int:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     with tempfile.TemporaryDirectory() as folder:
         installed = packages_of(arguments.python or fresh(Path(folder) / "env"))
-        sizes = {name: size_of(one) for name, one in installed.items()} | {OURS: own_size()}
+        sizes = {name: size_of(one) for name, one in installed.items()}
+        sizes[OURS] = own_size("src/plimsoll", "src/plimsoll/_core*.so")
+        sizes[LAB] = own_size("lab/src/plimsoll_lab", "target/release/plimsoll-gate")
         return report(project, installed, sizes, is_required=arguments.require)
 
 
@@ -134,7 +136,8 @@ def report(
     print(f"{'plain':28} {total.shipped / 1e6:7.1f} {total.whole_mb:14.1f}")
     everything = plain
     for extra, wanted in project["optional-dependencies"].items():
-        added = needed([w for w in wanted if not w.startswith(OURS)], installed) - plain
+        added = needed([w for w in wanted if not w.startswith((OURS, LAB))], installed) - plain
+        added |= {LAB for w in wanted if w.startswith(LAB)}
         everything = everything | added
         size = sum((sizes[name] for name in added), NOTHING)
         if added:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from live.lab_cases import CASES, SLOW_CASES, Answer, Case, Rig
-from plimsoll.gate.place import disk_folder
+from plimsoll_lab.gate.place import disk_folder
 
 
 def main() -> int:

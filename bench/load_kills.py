@@ -24,7 +24,7 @@ from pathlib import Path
 
 import psycopg
 
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 BY_LIMITS = ("--class", "db.m6g.16xlarge", "--storage", "gp3", "--size-gib", "1000")
 MB = 1_000_000

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psycopg
 
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 MEMORY_MOST = 200e6
 BLOCK_ROWS = 1_000

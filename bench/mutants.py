@@ -176,10 +176,16 @@ class Finder(ast.NodeVisitor):
         """Skip it: it only fails if the code is wrong."""
 
 
+def source_of(layer: str) -> Path:
+    """Return the folder of the package with a layer; those of the lab are called `lab/fit` and so on."""
+    return ROOT / ("lab/src" if layer.startswith("lab/") else "src")
+
+
 def mutants_of(layer: str) -> list[Mutant]:
     """Return all changes of a layer."""
     found: list[Mutant] = []
-    for path in sorted((ROOT / "src/plimsoll" / layer).rglob("*.py")):
+    (package,) = source_of(layer).glob("plimsoll*")
+    for path in sorted((package / layer.removeprefix("lab/")).rglob("*.py")):
         finder = Finder(path)
         finder.visit(ast.parse(finder.plain))
         found += finder.found
@@ -223,14 +229,14 @@ def survivors(layer: str, mutants: Sequence[Mutant], *, is_whole: bool) -> Itera
     """Yield the changes that no test notices: none of the layer, or none at all."""
     with TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", copy)
+        shutil.copytree(source_of(layer), copy)
         begun_s = monotonic()
         _, every = tests_for(layer, Path("none"))
         if not passes(every, copy, WHOLE_TIMEOUT_S):
             sys.exit(f"error: the tests of {layer} fail without any change")
         timeout_s = 30.0 + PATIENCE * (monotonic() - begun_s)
         for number, mutant in enumerate(mutants, 1):
-            changed = copy / mutant.path.relative_to(ROOT / "src")
+            changed = copy / mutant.path.relative_to(source_of(layer))
             changed.write_text(mutant.source())
             has_survived = all(passes(tests, copy, timeout_s) for tests in tests_for(layer, mutant.path))
             if has_survived and is_whole and why_equal(mutant) is None:

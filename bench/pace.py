@@ -37,11 +37,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "tests"))
 from live.gate_machine import T3, quick_folder
 from pace_others import Others, Watch
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import GateSetup, enforced_stages_of
-from plimsoll.gate.gate import Gate
 from plimsoll.kernel import Stage
-from plimsoll.lab.load.dataset import LOADING
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.commits import CommitWatch
 from plimsoll.load.copy.inputs import LocalFile
 from plimsoll.load.copy.run import LoadRun
@@ -54,6 +50,10 @@ from plimsoll.load.pace.law.truths import Balance, SlowTruth
 from plimsoll.load.pace.pace import Pace
 from plimsoll.model.ceiling import Family
 from plimsoll.model.instance import Instance
+from plimsoll_lab.gate.config import GateSetup, enforced_stages_of
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.load.dataset import LOADING
+from plimsoll_lab.servers.postgres import Postgres
 
 CLOCK = 20
 MINUTE_S = 60 / CLOCK

@@ -5,7 +5,7 @@ import threading
 import time
 from pathlib import Path
 
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 
 class Others:

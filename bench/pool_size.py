@@ -87,7 +87,7 @@ def simulate(count: int) -> bool:
 
 
 def measure() -> None:
-    from plimsoll.lab.servers.postgres import Postgres
+    from plimsoll_lab.servers.postgres import Postgres
 
     points = []
     with Postgres({"fsync": "off", "max_connections": "100"}) as server:

@@ -20,14 +20,14 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from plimsoll.app.experiment.pooled.cluster import default_system, sizing_of
-from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
-from plimsoll.lab.experiments.pooled_cluster.ground import BuiltPgpool
-from plimsoll.lab.experiments.pooled_cluster.play import sized_fleet
-from plimsoll.lab.experiments.pooled_cluster.system import Fleet, PooledSystem, RunningServices
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.pool_size import LoadPoint
 from plimsoll.pools.concurrency import fit_curve
+from plimsoll_lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
+from plimsoll_lab.experiments.pooled_cluster.ground import BuiltPgpool
+from plimsoll_lab.experiments.pooled_cluster.play import sized_fleet
+from plimsoll_lab.experiments.pooled_cluster.system import Fleet, PooledSystem, RunningServices
+from plimsoll_lab.judges.pooled.cluster import default_system, sizing_of
+from plimsoll_lab.servers.postgres import Postgres
 
 # Services, instances of each, mean milliseconds for which a transaction stays open after its last statement, and mean
 # milliseconds between two transactions.

@@ -1,11 +1,10 @@
 """
-Build the package: maturin builds the extension. Every wheel also gets the pages of `plimsoll docs`, and Linux wheels
-get the daemon of `plimsoll gate`.
+Build the package: maturin builds the extension. Every wheel also gets the pages of `plimsoll docs`.
 
-This is the build backend that pyproject.toml names (PEP 517), for `pip install .`, for the source distribution and
-for `make wheels`, which runs it as a program:
+This is the build backend that pyproject.toml names (PEP 517), for `pip install .` and for the source distribution.
+`make wheels` runs it as a program, which can also build the lab; that is a package for maturin alone:
 
-    python packaging/backend.py --manylinux dist
+    python packaging/backend.py --manylinux --lab dist
 
 With --manylinux, zig links against glibc 2.28, so the wheel also runs on older systems than the one that builds it.
 """
@@ -13,11 +12,8 @@ With --manylinux, zig links against glibc 2.28, so the wheel also runs on older 
 import argparse
 import base64
 import hashlib
-import json
 import os
-import subprocess
 import sys
-import sysconfig
 import tempfile
 import zipfile
 from pathlib import Path
@@ -44,16 +40,18 @@ __all__ = [
     "prepare_metadata_for_build_wheel",
 ]
 
-DAEMON = "plimsoll-gate"
-# Where plimsoll.gate.place looks first.
-PLACE_IN_WHEEL = f"plimsoll/gate/{DAEMON}"
+LAB = Path("lab")
 # Where plimsoll.app.documentation looks first.
 PAGES_IN_WHEEL = "plimsoll/docs"
-SBOM = f"/sboms/{DAEMON}.cyclonedx.json"  # below .dist-info, beside the extension's (PEP 770)
+# Those of the lab, which has them in its own wheel.
+PAGES_OF_LAB = (
+    *("lab.md", "guides/borrow-an-instance.md", "guides/measure-io-sizes.md", "guides/play-*.md"),
+    *("guides/run-real-servers.md", "guides/run-under-a-gate.md", "concepts/io-size-experiment.md"),
+    *("reference/experiment-json.md", "reference/failover-json.md", "reference/gate*.md"),
+    *("reference/pooled-cluster-json.md", "reference/sweep-json.md"),
+)
 # Debian 10, Ubuntu 20.04, RHEL 8, Amazon Linux 2023 and everything newer have it.
 GLIBC = "2.28"
-TARGET_VARIABLE = "PLIMSOLL_BUILD_TARGET"
-"""Environment: the Rust target of both programs, as cargo-zigbuild writes it; zig is used if it is set."""
 
 build_sdist = maturin.build_sdist
 
@@ -63,74 +61,27 @@ def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: s
     Build one wheel into a folder, and return its file name.
 
     Raises:
-        subprocess.CalledProcessError: cargo or maturin failed; both have printed why.
+        SystemExit: maturin failed, and has printed why.
     """
-    target = os.environ.get(TARGET_VARIABLE)
     name = maturin.build_wheel(folder, settings, metadata)
-    added = pages()
-    if "linux" in (target or sysconfig.get_platform()):
-        program = build_daemon(target)
-        added |= {PLACE_IN_WHEEL: program.read_bytes(), SBOM: list_of_crates(DAEMON, target)}
-    add_files(Path(folder) / name, added)
+    add_files(Path(folder) / name, pages())
     return name
 
 
 def pages() -> dict[str, bytes]:
     """Return the pages of `plimsoll docs`, by their places in the wheel."""
     docs = Path("docs")
+    of_lab = {path for pattern in PAGES_OF_LAB for path in docs.glob(pattern)}
     return {
         f"{PAGES_IN_WHEEL}/{path.relative_to(docs).as_posix()}": path.read_bytes()
         for path in sorted(docs.rglob("*"))
-        if path.suffix in (".md", ".json")
+        if path.suffix in (".md", ".json") and path not in of_lab
     }
-
-
-def build_daemon(target: str | None) -> Path:
-    """Build the daemon of `plimsoll gate`, and return its program."""
-    command = ["cargo", *(["zigbuild", "--target", target] if target else ["build"])]
-    command += ["--release", "--locked", "--package", DAEMON]
-    root = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
-    # cargo-zigbuild and maturin pass other settings: in one folder, each would build again what the other built.
-    root = root / "zig" if target else root
-    # Standard output belongs to the caller of a build backend.
-    environment = os.environ | {"CARGO_TARGET_DIR": str(root)}
-    subprocess.run(command, check=True, stdout=sys.stderr, env=environment)
-    # A target may end with a version of glibc, which is no part of the folder.
-    folder = root / target.split(".")[0] if target else root
-    return folder / "release" / DAEMON
-
-
-def list_of_crates(package: str, target: str | None) -> bytes:
-    """
-    Return the crates that a program is linked from, as CycloneDX 1.5 with package URLs.
-
-    maturin writes the same list for the extension only.
-    """
-    command = ["cargo", "tree", "--locked", "--package", package, "--edges", "normal,no-proc-macro"]
-    command += ["--prefix", "none", "--no-dedupe", "--format", "{p}|{l}"]
-    command += ["--target", target.split(".")[0]] if target else []
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    components = []
-    for line in sorted(set(printed.splitlines())):
-        crate, terms = line.split("|")
-        name, version = crate.split()[:2]
-        version = version.removeprefix("v")
-        components.append(
-            {
-                "type": "library",
-                "name": name,
-                "version": version,
-                "licenses": [{"expression": terms.replace("/", " OR ")}],
-                "purl": f"pkg:cargo/{name}@{version}",
-            }
-        )
-    whole = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "components": components}
-    return json.dumps(whole, indent=2).encode()
 
 
 def add_files(wheel: Path, added: dict[str, bytes]) -> None:
     """
-    Add files to a wheel, with their lines in RECORD. Names that begin with `/` are below .dist-info.
+    Add files to a wheel, with their lines in RECORD.
 
     Equal inputs give equal wheels: the files have the time of RECORD.
     """
@@ -141,10 +92,8 @@ def add_files(wheel: Path, added: dict[str, bytes]) -> None:
             kept = old.read(entry)
             if entry.filename.endswith(".dist-info/RECORD"):
                 for key, content in added.items():
-                    name = entry.filename.removesuffix("/RECORD") + key if key[0] == "/" else key
-                    mode = 0o100755 if name == PLACE_IN_WHEEL else 0o100644
-                    new.writestr(_entry(name, entry, mode), content)
-                    kept = f"{name},sha256={_digest(content)},{len(content)}\n".encode() + kept
+                    new.writestr(_entry(key, entry), content)
+                    kept = f"{key},sha256={_digest(content)},{len(content)}\n".encode() + kept
             new.writestr(entry, kept)
     part.chmod(0o644)
     part.replace(wheel)
@@ -155,17 +104,16 @@ def _digest(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def _entry(name: str, record: zipfile.ZipInfo, mode: int) -> zipfile.ZipInfo:
+def _entry(name: str, record: zipfile.ZipInfo) -> zipfile.ZipInfo:
     """Describe a file with the time of another."""
     entry = zipfile.ZipInfo(name, record.date_time)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = mode << 16
+    entry.external_attr = 0o100644 << 16
     return entry
 
 
 def use_zig(target: str, tag: str) -> None:
-    """Let maturin and cargo link with zig, for a target and a platform tag such as `manylinux_2_28`."""
-    os.environ[TARGET_VARIABLE] = f"{target}.{GLIBC}" if tag.startswith("manylinux") else target
+    """Let maturin link with zig, for a target and a platform tag such as `manylinux_2_28`."""
     os.environ["MATURIN_PEP517_ARGS"] = f"--locked --zig --target {target} --compatibility {tag}"
 
 
@@ -177,7 +125,8 @@ def main() -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--manylinux", action="store_true", help=f"for glibc {GLIBC} or newer")
     kind.add_argument("--musllinux", action="store_true", help="for musl, such as Alpine Linux")
-    parser.add_argument("--sdist", action="store_true", help="also build the source distribution")
+    parser.add_argument("--lab", action="store_true", help="also build the lab")
+    parser.add_argument("--sdist", action="store_true", help="also build the source distributions")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -188,7 +137,12 @@ def main() -> None:
     elif arguments.musllinux:
         use_zig(f"{machine}-unknown-linux-musl", "musllinux_1_2")
     built = [build_sdist(str(folder))] if arguments.sdist else []
-    for name in [*built, build_wheel(str(folder))]:
+    built.append(build_wheel(str(folder)))
+    if arguments.lab:
+        os.chdir(LAB)
+        built += [maturin.build_sdist(str(folder))] if arguments.sdist else []
+        built.append(maturin.build_wheel(str(folder)))
+    for name in built:
         print(folder / name)
 
 

@@ -2,18 +2,18 @@
 
 from msgspec.structs import replace
 
-from plimsoll.model.experiment import (
-    ExperimentCheck,
+from plimsoll_lab.model.experiment import (
+    Check,
+    ExperimentFigures,
     ExperimentReport,
     MinuteRates,
-    PhaseFigures,
     PhaseReport,
-    PublishedFigure,
+    PublishedPhase,
 )
-from plimsoll.model.lab import GroundTruth
+from plimsoll_lab.model.lab import GroundTruth
 
 START_S = 1_700_000_040
-FIGURES = PhaseFigures(
+FIGURES = ExperimentFigures(
     minutes=20.0,
     read_bytes_per_s=120e6,
     write_bytes_per_s=92.5e6,
@@ -32,7 +32,7 @@ FIGURES = PhaseFigures(
     dead_tuples_per_update=6.0,
     vacuum_due_minutes=4.7,
 )
-NOTHING = PhaseFigures(
+NOTHING = ExperimentFigures(
     minutes=20.0,
     read_bytes_per_s=None,
     write_bytes_per_s=None,
@@ -51,7 +51,7 @@ NOTHING = PhaseFigures(
     dead_tuples_per_update=None,
     vacuum_due_minutes=None,
 )
-RIGHT = ExperimentCheck(
+RIGHT = Check(
     command="diagnose",
     expected="instance EBS throughput, legacy baseline, 212.5 MB/s",
     found="instance EBS throughput, legacy baseline, 212.6 MB/s, for 14 min",
@@ -69,7 +69,7 @@ def phase(number: int = 0, **other: object) -> PhaseReport:
         instance="db.r5.2xlarge, io1, 3,000 GiB, 20,000 IOPS",
         window_s=(start_s, start_s + 1200),
         figures=FIGURES,
-        published=(PublishedFigure(name="throughput", text="213 MB/s"), PublishedFigure(name="effect", text="none")),
+        published=(PublishedPhase(name="throughput", text="213 MB/s"), PublishedPhase(name="effect", text="none")),
         headline="search-service was up against its instance EBS throughput.",
         truth=GroundTruth(clock=60.0, recorded_s=20.0, held=(), wrong=(), is_void=False, kept_up="It kept up."),
         checks=(RIGHT,),

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from plimsoll.model.failover import (
+from plimsoll_lab.model.failover import (
     FailoverReport,
     FailoverRound,
     Fault,

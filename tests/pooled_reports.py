@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
-from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
-from plimsoll.model.experiment import ExperimentCheck, PublishedFigure
-from plimsoll.model.pooled import PooledFigures, PooledOutcome, PooledPhaseReport, PooledReport, PooledSample
+from plimsoll_lab.experiments.pooled_cluster.play import PooledRun
+from plimsoll_lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
+from plimsoll_lab.model.experiment import Check, PublishedPhase
+from plimsoll_lab.model.pooled import PooledFigures, PooledOutcome, PooledPhaseReport, PooledReport, PooledSample
 
 FIGURES = PooledFigures(
     seconds=2.0,
@@ -42,7 +42,7 @@ SAMPLE = PooledSample(
     queries_per_s=3302.0,
     load_average=64.7,
 )
-RIGHT = ExperimentCheck(
+RIGHT = Check(
     command="inspect",
     expected="a storm of connections",
     found="Connections rose from 54 to 198 within 14 s",
@@ -74,8 +74,8 @@ def phase(**other: object) -> PooledPhaseReport:
         pooler="Pgpool-II without the fix of 2020, connection_life_time 6 s; 28 pools of 25",
         figures=FIGURES,
         published=(
-            PublishedFigure(name="connections", text="more than 7,000"),
-            PublishedFigure(name="effect", text="none"),
+            PublishedPhase(name="connections", text="more than 7,000"),
+            PublishedPhase(name="effect", text="none"),
         ),
         named=("Connections rose from 54 to 198 within 14 s",),
         checks=(RIGHT,),

@@ -12,8 +12,8 @@ import numpy as np
 
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import Pattern, Sweep, SweepPoint
 from plimsoll.units import kib
+from plimsoll_lab.model.sweep import Pattern, Sweep, SweepPoint
 
 SIZES_KIB = (4, 8, 16, 32, 64, 128, 256, 384, 512, 1024)
 IDLE_S = 0.0007

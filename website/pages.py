@@ -36,6 +36,7 @@ SECTIONS = {
 _LEARNED = ("watch-in-five-minutes", "play-the-search-service", "play-the-claims-pipeline")
 _SECTION_OF = {
     "docs/glossary.md": "concepts",
+    "docs/lab.md": "guides",
     "docs/commands.md": "reference",
     **{f"docs/guides/{name}.md": "tutorials" for name in _LEARNED},
 }

@@ -5,6 +5,8 @@ Missing data is not an error: the verdict is then *unknown*, and the report name
 The message says the cause, in lower case and without a full stop; the hint is a sentence.
 """
 
+import re
+
 
 class PlimsollError(Exception):
     """Something the user can fix: one clear cause, then a hint; the command exits with status 2."""
@@ -64,6 +66,8 @@ class CatalogError(PlimsollError):
     """The catalog does not have the requested entry, or one of its tables is wrong."""
 
 
+# Of Plimsoll and of its parts, which are called `plimsoll_lab` and the like.
+_OURS = re.compile(r".*\bplimsoll(?:_\w+)?/(.+)")
 # Where internal errors are contained, not where they happen.
 _CONTAINED = "model/contained.py"
 
@@ -77,8 +81,8 @@ def place_of(error: BaseException) -> str:
     """Return the file and line of our own code in which an exception was raised: ` in kernel.py, line 7`."""
     place, trace = "", error.__traceback__
     while trace is not None:
-        _, ours, file = trace.tb_frame.f_code.co_filename.rpartition("plimsoll/")
-        if ours and file != _CONTAINED:
-            place = f" in {file}, line {trace.tb_lineno}"
+        file = _OURS.match(trace.tb_frame.f_code.co_filename)
+        if file and file[1] != _CONTAINED:
+            place = f" in {file[1]}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return place

@@ -19,10 +19,10 @@ import numpy as np
 from conformance.flows import THROUGHPUT, Load, instance
 from conformance.gate_arm import CLOCK, Rig
 from live.gate_machine import BASELINE, BURST, CAPACITY
-from plimsoll.gate.config import MAX_BACKGROUND
-from plimsoll.gate.control import GateControl
 from plimsoll.kernel import Stage, replay
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.gate.config import MAX_BACKGROUND
+from plimsoll_lab.gate.control import GateControl
 
 STEP_S = 0.05
 _READERS = 4

@@ -20,13 +20,13 @@ from typing import Any, Self
 
 from conformance.flows import DEPTH, Case, Load, Served
 from live.gate_machine import quick_folder
-from plimsoll.gate.config import GateSetup, Latency, chain_document, has_credits
-from plimsoll.gate.control import GateControl
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.record import RecordLine, truth_of
 from plimsoll.kernel import Stage
 from plimsoll.model.instance import Instance
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.gate.config import GateSetup, Latency, chain_document, has_credits
+from plimsoll_lab.gate.control import GateControl
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.record import RecordLine, truth_of
 
 FILE_BYTES = 512 * MIB
 CACHE_BYTES = 64 * MIB

@@ -12,13 +12,13 @@ from contract.tree import ROOT, files
 from experiments import experiment
 from plimsoll.cli.commands import app
 from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
-from plimsoll.reports.experiment.json import render_experiment_json
-from plimsoll.reports.failover.json import render_failover_json
-from plimsoll.reports.gate.json import render_gate_status
-from plimsoll.reports.pooled.json import render_pooled_json
 from plimsoll.reports.rehearse.json import render_rehearsal_json
-from plimsoll.reports.sweep.json import render_sweep_json
 from plimsoll.reports.toast.json import render_toast_proof_json
+from plimsoll_lab.reports.experiment.json import render_experiment_json
+from plimsoll_lab.reports.failover.json import render_failover_json
+from plimsoll_lab.reports.gate.json import render_gate_status
+from plimsoll_lab.reports.pooled.json import render_pooled_json
+from plimsoll_lab.reports.sweep.json import render_sweep_json
 from rehearsals import rehearsal
 from unit.cli.gate.test_run import STATUS
 from unit.reports.fixture_sweep import report

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import house
-from contract.tree import ROOT, SRC
+from contract.tree import LAB, ROOT, SRC
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -18,7 +18,9 @@ _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COLUMNS = re.compile(r" {2,}")
 
 
-@pytest.mark.parametrize(("start", "container"), [("cli  ", "plimsoll"), ("targets  ", "plimsoll.sources")])
+@pytest.mark.parametrize(
+    ("start", "container"), [("cli  ", "plimsoll"), ("targets  ", "plimsoll.sources"), ("part  ", "plimsoll_lab")]
+)
 def test_layers_are_drawn_as_the_import_contract_has_them(start: str, container: str):
     """The drawing of the layers is the list of layers in pyproject.toml, in order."""
     contracts = PROJECT["tool"]["importlinter"]["contracts"]
@@ -29,10 +31,11 @@ def test_layers_are_drawn_as_the_import_contract_has_them(start: str, container:
 
 def test_sub_packages_are_listed():
     """Every sub-package is listed with its package, and nothing else is listed."""
-    listed = {layer: set(names.split(" · ")) for layer, names in _drawing("cli         diagnose")}
+    listed = {layer: set(names.split(" · ")) for layer, names in _drawing("cli              diagnose")}
     there: dict[str, set[str]] = {}
-    for init in SRC.glob("*/*/__init__.py"):
-        there.setdefault(init.parent.parent.name, set()).add(init.parent.name)
+    for top, prefix in ((SRC, ""), (LAB, "lab/")):
+        for init in top.glob("*/*/__init__.py"):
+            there.setdefault(f"{prefix}{init.parent.parent.name}", set()).add(init.parent.name)
     del there["sources"]  # has a drawing of its own, with an order
 
     assert there == listed
@@ -49,7 +52,7 @@ def test_packages_below_sub_packages_are_named():
 def test_files_that_are_named_are_there():
     """Every source file and package in code quotes exists, below the root, the package or a crate."""
     named = re.findall(r"`((?:\w+/)+[\w.]+)`", TEXT)
-    absent = [name for name in named if not any((top / name).exists() for top in (ROOT, SRC))]
+    absent = [name for name in named if not any((top / name).exists() for top in (ROOT, SRC, LAB))]
 
     assert [] == absent
 

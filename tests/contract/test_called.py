@@ -1,11 +1,11 @@
-"""Every function of the package is called by the package or a measurement, not by tests alone: found by vulture."""
+"""Every function of the packages is called by one or a measurement, not by tests alone: found by vulture."""
 
 import tomllib
 from pathlib import Path
 
 from vulture.core import Vulture
 
-from contract.tree import ROOT, SRC
+from contract.tree import LAB, ROOT, SRC
 from plimsoll.app.render import _RENDERERS
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["vulture"]
@@ -17,21 +17,22 @@ RENDERED = [
 ]
 
 
-def unused(*folders: Path) -> list[str]:
-    """What nothing in these folders names, of the first of them, but for the names in pyproject.toml."""
+def unused(*folders: Path, others: Path | None = None) -> list[str]:
+    """What nothing in these folders and the one others them names, but for the names in pyproject.toml."""
     found = Vulture(ignore_names=SETTINGS["ignore_names"] + RENDERED, ignore_decorators=SETTINGS["ignore_decorators"])
-    found.scavenge(folders)
+    found.scavenge([*folders, *([others] if others else [])])
     # Fields of records are read by what encodes them: vulture cannot see it, and has no option to leave them out.
     return [
         one.get_report()
         for one in found.get_unused_code()
-        if one.typ in ("function", "method", "property", "class") and one.filename.is_relative_to(folders[0])
+        if one.typ in ("function", "method", "property", "class")
+        and any(one.filename.is_relative_to(folder) for folder in folders)
     ]
 
 
 def test_everything_is_used():
-    """In src or bench, by a name that is written somewhere."""
-    assert [] == unused(SRC, ROOT / "bench")
+    """In a package or bench, by a name that is written somewhere."""
+    assert [] == unused(SRC, LAB, others=ROOT / "bench")
 
 
 def test_what_nothing_names_is_found(tmp_path: Path):

@@ -15,12 +15,13 @@ from conftest import flaky_tests
 from contract.tree import ROOT, files
 
 FLAKY_MAX = 10
-COMMANDS = 'COMMANDS = {"load": _Place("plimsoll.load", "Load"), "watch": _Place("plimsoll.watch", "Watch")}'
+COMMANDS = 'COMMANDS = {"load": Place("plimsoll.load", "Load"), "watch": Place("plimsoll.watch", "Watch")}'
 # A repository with two tests of commands, one of a rate, and a package with a command of its own.
 TREE = {
     "src/plimsoll/__init__.py": "",
     "src/plimsoll/cli/__init__.py": "",
     "src/plimsoll/cli/commands.py": COMMANDS,
+    "lab/src/plimsoll_lab/part.py": "",
     "src/plimsoll/rows/__init__.py": "",
     "src/plimsoll/rows/rows.py": "",
     "src/plimsoll/rows/rows.csv": "a,b",

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from contract.documents import Command, anchors, blocks, commands, documents, is_plimsoll, links, matches
 from contract.here import person, run_here
-from contract.tree import ROOT, texts
+from contract.tree import LAB, ROOT, texts
 from plimsoll import __version__
 
 COMMAND_S_MAX = 120
@@ -145,16 +146,29 @@ def test_the_readme_shows_a_session():
 
 
 def test_the_index_names_every_page():
-    """docs/index.md links every page under docs/, so that none is found by chance only."""
-    index = ROOT / "docs" / "index.md"
+    """docs/index.md links every page under docs/, or docs/lab.md those of the lab; none is found by chance only."""
+    index, of_lab = ROOT / "docs" / "index.md", ROOT / "docs" / "lab.md"
     linked = {
         (index.parent / target.partition("#")[0]).resolve()
-        for target in links(index.read_text(encoding="utf-8"))
+        for page in (index, of_lab)
+        for target in links(page.read_text(encoding="utf-8"))
         if not re.match(r"[a-z]+:", target)
     }
     absent = [name(p) for p in PAGES if p.parent != ROOT and p != index and p not in linked]
 
-    assert not absent, f"not in docs/index.md: {absent}"
+    assert not absent, f"neither in docs/index.md nor in docs/lab.md: {absent}"
+
+
+def test_the_pages_of_the_lab_are_those_that_the_wheel_of_plimsoll_leaves_out():
+    """docs/lab.md links them, `lab/src/plimsoll_lab/docs` has a link of the file system to each."""
+    docs, folder = ROOT / "docs", LAB / "docs"
+    patterns = runpy.run_path(str(ROOT / "packaging/backend.py"))["PAGES_OF_LAB"]
+    left_out = {path for pattern in patterns for path in docs.glob(pattern)}
+    linked = {folder / path.relative_to(docs): path for path in left_out}
+
+    assert linked == {path: path.resolve() for path in folder.rglob("*.md")}
+    named = {(docs / t).resolve() for t in links((docs / "lab.md").read_text(encoding="utf-8")) if "#" not in t}
+    assert left_out - {docs / "lab.md"} == named
 
 
 def leads_somewhere(page: Path, target: str) -> bool:

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from contract.tree import SRC, nodes, python_files, texts
+from contract.tree import both, nodes, texts
 from plimsoll.app.documentation import documentation
 from plimsoll.cli.commands import app
 from plimsoll.cli.manual import pages as manual_pages
@@ -57,7 +57,7 @@ def test_every_page_that_a_text_names_exists():
 
 def _strings(pattern: re.Pattern[str]) -> Iterator[tuple[str, int, str]]:
     """Yield path, line and match in the string constants of the program that are no docstrings."""
-    for path, tree in python_files(SRC):
+    for path, _, tree in both():
         # A string that stands alone explains what is above it.
         explained = {id(node.value) for node in nodes(tree) if isinstance(node, ast.Expr)}
         for node in nodes(tree):

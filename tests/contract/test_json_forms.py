@@ -1,7 +1,7 @@
 """
 The Structs of a JSON report, its schema, its reference page and what is written say the same.
 
-`python -m plimsoll.reports.schema` writes schemas and pages.
+`python -m plimsoll.reports.schema` writes schemas and pages, `python -m plimsoll_lab.reports.schema` those of the lab.
 """
 
 import json
@@ -18,8 +18,11 @@ from plimsoll.model.written import Ratio
 from plimsoll.reports.render.json_values import json_text
 from plimsoll.reports.schema.forms import schema_text, schemas
 from plimsoll.reports.schema.page import page_with_fields
+from plimsoll_lab.reports.schema.forms import lab_schemas
 
-SCHEMAS = schemas()
+OF_LAB = lab_schemas()
+SCHEMAS = schemas() | OF_LAB
+FOLDERS = (files("plimsoll.reports") / "schema", files("plimsoll_lab.reports") / "schema")
 KEPT = list(kept())
 
 
@@ -32,7 +35,7 @@ class ShareForm(msgspec.Struct):
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_schema_file_is_current(name):
     """The schema in the package is the one that the Structs give: run `python -m plimsoll.reports.schema`."""
-    file = files("plimsoll.reports") / "schema" / f"{name}.schema.json"
+    file = FOLDERS[name in OF_LAB] / f"{name}.schema.json"
 
     assert schema_text(SCHEMAS[name]) == file.read_text(encoding="utf-8")
 
@@ -70,8 +73,8 @@ def test_the_schema_is_a_schema(name):
 
 def test_every_form_has_a_schema_file():
     """And none but those has one."""
-    stored = (files("plimsoll.reports") / "schema").iterdir()
-    named = {file.name.partition(".")[0] for file in stored if file.name.endswith(".json")}
+    stored = [file.name for folder in FOLDERS for file in folder.iterdir()]
+    named = {name.partition(".")[0] for name in stored if name.endswith(".json")}
 
     assert SCHEMAS.keys() == named >= DOCUMENTS.keys()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.tree import SRC, nodes, python_files
+from contract.tree import SRC, both, nodes
 from plimsoll.sources.postgres.statements import sweep, terms
 from plimsoll.sources.postgres.statements.terms import Terms
 
@@ -97,8 +97,8 @@ ASKS = {"execute", "executemany", "ask", "show"}
 
 
 def others() -> Iterator[tuple[Path, ast.Module]]:
-    """Files of the package without those for servers of its own."""
-    return (one for one in python_files(SRC) if not OWN_SERVERS.match(one[0].as_posix()))
+    """Files of both packages without those for servers of their own."""
+    return ((path, tree) for path, _, tree in both() if not OWN_SERVERS.match(path.as_posix()))
 
 
 def test_every_statement_is_in_its_folder():
@@ -229,8 +229,8 @@ def test_terms_are_kept_where_they_are_named():
     """A file that connects on terms of transactions guards each; none is only listed, and none is unlisted."""
     known = {name: value for name, value in vars(terms).items() if isinstance(value, Terms)}
     used: dict[str, Path] = {}
-    for path, _ in python_files(SRC):
-        text = (SRC / path).read_text(encoding="utf-8")
+    for path, file, _ in both():
+        text = file.read_text(encoding="utf-8")
         for name in re.findall(r"(?:open_session|connected)\([^()]*?\b([A-Z]{5,})\b", text):
             if path == SESSION:
                 continue

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from contract.tree import ROOT, SRC, Function, files, functions, python_files, rust_functions, texts
+from contract.tree import ROOT, Function, both, files, functions, python_files, rust_functions, texts
 
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
@@ -115,8 +115,8 @@ def test_every_named_number_says_why():
     """
     bare = [
         f"{path}:{number} {name}"
-        for path, tree in python_files(SRC)
-        for number, name in unexplained(tree, (SRC / path).read_text(encoding="utf-8"))
+        for path, file, tree in both()
+        for number, name in unexplained(tree, file.read_text(encoding="utf-8"))
     ]
 
     assert not bare, "\n".join(bare)

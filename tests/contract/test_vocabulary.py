@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import typer
 
-from contract.tree import ROOT, SRC, files, nodes, python_files
+from contract.tree import ROOT, both, files, nodes
 from plimsoll.cli.commands import app
 from plimsoll.cli.manual import pages
 
@@ -70,10 +70,8 @@ def test_every_help_is_read():
 
 def test_no_class_or_module_is_named_after_a_mood():
     """A class or a module is met far from where its docstring stands."""
-    named = [(path, path.stem) for path, _ in python_files(SRC)]
-    named += [
-        (path, node.name) for path, tree in python_files(SRC) for node in nodes(tree) if isinstance(node, ast.ClassDef)
-    ]
+    named = [(path, path.stem) for path, _, _ in both()]
+    named += [(path, node.name) for path, _, tree in both() for node in nodes(tree) if isinstance(node, ast.ClassDef)]
     words = [(path, re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)) for path, name in named]
 
     assert [] == [(p, found) for p, found in words if any(MOODS.fullmatch(w.lower()) for w in found)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SRC = ROOT / "src" / "plimsoll"
+LAB = ROOT / "lab" / "src" / "plimsoll_lab"
 
 # What .gitignore names; used only where the tree is not a git checkout (an unpacked archive).
 _BUILT = {
@@ -55,6 +56,12 @@ def python_files(folder: Path = ROOT) -> Iterator[tuple[Path, ast.Module]]:
     for path, tree in _parsed().items():
         if path.is_relative_to(folder):
             yield path.relative_to(folder), tree
+
+
+def both() -> Iterator[tuple[Path, Path, ast.Module]]:
+    """Every Python file of the two packages: its place in Plimsoll or below `lab/`, its path and its syntax tree."""
+    for folder, top in ((SRC, Path()), (LAB, Path("lab"))):
+        yield from ((top / path, folder / path, tree) for path, tree in python_files(folder))
 
 
 @cache

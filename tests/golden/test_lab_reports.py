@@ -12,18 +12,24 @@ import pooled_reports
 from golden.together import together
 from plimsoll.app.render import render
 from plimsoll.model.ceiling import Dimension, Phase
-from plimsoll.model.experiment import ExperimentProgress
-from plimsoll.model.failover import Synchronous
-from plimsoll.model.lab import WrongClaim
-from plimsoll.model.pooled import PooledProgress
 from plimsoll.model.rehearsal import Rehearsal, Span
-from plimsoll.reports.lab.experiment import experiment_line, experiment_lines
-from plimsoll.reports.lab.pooled import pooled_line, pooled_lines
-from plimsoll.reports.lab.text import progress_line, progress_lines, render_truth
-from plimsoll.reports.pooled.outcome import target_words, verdict
+from plimsoll_lab.model.experiment import ExperimentProgress
+from plimsoll_lab.model.failover import Synchronous
+from plimsoll_lab.model.lab import WrongClaim
+from plimsoll_lab.model.pooled import PooledProgress
+from plimsoll_lab.reports.drawn import drawn
+from plimsoll_lab.reports.lab.experiment import experiment_line, experiment_lines
+from plimsoll_lab.reports.lab.pooled import pooled_line, pooled_lines
+from plimsoll_lab.reports.lab.text import progress_line, progress_lines, render_truth
+from plimsoll_lab.reports.pooled.outcome import target_words, verdict
 from rehearsals import rehearsal
 from unit.reports.fixture_lab import BASELINE, BURST, OPS, PROGRESS, TRUTH
 from unit.reports.fixture_toast import case, proof, sample
+
+
+def played_texts(reports: Mapping[str, object], width: int = 100) -> dict[str, str]:
+    """Each report of what was played as text, by its name."""
+    return texts({name: drawn(report) for name, report in reports.items()}, width)
 
 
 def texts(reports: Mapping[str, object], width: int = 100) -> dict[str, str]:
@@ -34,7 +40,7 @@ def texts(reports: Mapping[str, object], width: int = 100) -> dict[str, str]:
 def failovers() -> dict[str, str]:
     report, rounds = failover_reports.report, failover_reports.ROUNDS
     alone = tuple(replace(one, services=None) for one in rounds)
-    return texts(
+    return played_texts(
         {
             "kept": report(),
             "lost": report(lost=7, synchronous=Synchronous.ASYNCHRONOUS),
@@ -88,7 +94,7 @@ def proofs() -> dict[str, str]:
 def pooled() -> dict[str, str]:
     report, phase = pooled_reports.report, pooled_reports.phase
     wrong = replace(pooled_reports.RIGHT, found="none of this", is_right=False)
-    found = texts(
+    found = played_texts(
         {
             "right": report(),
             "void": report(is_void=True, phase_count=8),
@@ -135,7 +141,7 @@ def played() -> dict[str, str]:
     load = replace(
         experiments.NOTHING, loading_minutes=9.0, refresh_minutes=41.0, jobs_minutes=50.0, byte_balance_min=0.0
     )
-    found = texts(
+    found = played_texts(
         {
             "right": experiment(phase(), phase(1)),
             "wrong": experiment(phase(), phase(1, checks=(wrong,))),

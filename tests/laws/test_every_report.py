@@ -14,10 +14,11 @@ import inspections
 import plans
 import pooled_reports
 from pages import PageReader
-from plimsoll.app.render import Report, Sweeps, render
+from plimsoll.app.render import Report, render
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.model.cause import Inspection
 from plimsoll.reports.chart.drawing import vega_script
+from plimsoll_lab.reports.drawn import drawn, drawn_sweeps
 from rehearsals import rehearsal
 from unit.reports.fixture_diagnosis import CASES, pressed, quiet, unknown
 from unit.reports.fixture_fleet import fleet
@@ -39,12 +40,12 @@ REPORTS: dict[str, tuple[int, Callable[[], object]]] = {
     "comparison with an unknown side": (60, lambda: compare(*unknown(), *quiet())),
     "fleet": (60, fleet),
     "limits": (60, sheet),
-    "sweep": (60, lambda: Sweeps(reports=(sweep(), sweep()))),
+    "sweep": (60, lambda: drawn_sweeps((sweep(), sweep()))),
     "rehearsal": (60, rehearsal),
     "toast proof": (60, lambda: proof(case(), sample=(sample(),))),
-    "failovers": (60, failover_reports.report),
-    "pooled cluster": (60, pooled_reports.report),
-    "experiment": (60, experiments.experiment),
+    "failovers": (60, lambda: drawn(failover_reports.report())),
+    "pooled cluster": (60, lambda: drawn(pooled_reports.report())),
+    "experiment": (60, lambda: drawn(experiments.experiment())),
 }
 WIDTHS = (40, 60, 61, 72, 76, 80, 99, 100, 120, 200)
 

@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import Pattern
 from plimsoll.units import kib
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.model.sweep import Pattern
 from simulated_sweeps import SIZES_KIB, UNIT_BYTES, delivered_ops_per_s, stage, sweep
 
 COVERAGE_CHAINS = 400

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from live.left_behind import Ours, place_of_data
 from live.machine import Run, clean_environment
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 
 @pytest.fixture(scope="session")

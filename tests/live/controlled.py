@@ -11,7 +11,7 @@ import psycopg
 
 from live.counted import flush_statistics
 from live.installed import postgres_folder
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 
 class Controlled:

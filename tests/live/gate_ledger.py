@@ -19,9 +19,9 @@ from pathlib import Path
 import psycopg
 from msgspec import Struct
 
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.servers.postgres import Postgres
 
 PATIENCE_S = 60.0
 VICTIMS = ("gate", "postgres", "both")

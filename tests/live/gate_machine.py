@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.record import truth_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import MIB
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.record import truth_of
 
 T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 BASELINE = 86.875e6

@@ -62,7 +62,7 @@ FILLER = """
 import errno, mmap, os, subprocess, sys, time
 from pathlib import Path
 from live.test_gate_safety import SETUP
-from plimsoll.gate.gate import Gate
+from plimsoll_lab.gate.gate import Gate
 folder = Path(sys.argv[1])
 options = ["-t", "tmpfs", "-o", "size=8m", "none", str(folder / "data")]
 subprocess.run(["mount", *options], check=True)

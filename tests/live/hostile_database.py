@@ -2,7 +2,7 @@
 
 import psycopg
 
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 OWNER = "dbown"
 DATABASE = "owned"

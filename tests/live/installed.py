@@ -8,8 +8,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from plimsoll.lab.servers.account import unprivileged_account
-from plimsoll.lab.servers.postgres import wheel_binaries
+from plimsoll_lab.servers.account import unprivileged_account
+from plimsoll_lab.servers.postgres import wheel_binaries
 
 _UNPACKED = Path(__file__).parents[2] / "build/servers"
 _PLACES = (_UNPACKED, Path("/"))

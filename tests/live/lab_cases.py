@@ -14,21 +14,21 @@ from typing import Self
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import MEMORY_MIN_BYTES, GateSetup, chain_document, has_credits, stages_of
-from plimsoll.gate.control import GateControl
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.record import snapshot_of, truth_of
 from plimsoll.kernel import Stage
-from plimsoll.lab.load.dataset import LOADING, SCAN_TABLE, dataset_of, fill
-from plimsoll.lab.load.workload import Clients, Workload, workload_of
-from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.sessions.ground import compare_with_truth
-from plimsoll.lab.sessions.postgres import sized_setup
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.lab import GroundTruth
 from plimsoll.units import MIB, mib_per_s
+from plimsoll_lab.gate.config import MEMORY_MIN_BYTES, GateSetup, chain_document, has_credits, stages_of
+from plimsoll_lab.gate.control import GateControl
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.record import snapshot_of, truth_of
+from plimsoll_lab.load.dataset import LOADING, SCAN_TABLE, dataset_of, fill
+from plimsoll_lab.load.workload import Clients, Workload, workload_of
+from plimsoll_lab.model.lab import GroundTruth
+from plimsoll_lab.servers.postgres import Postgres
+from plimsoll_lab.sessions.ground import compare_with_truth
+from plimsoll_lab.sessions.postgres import sized_setup
 
 MEMORY_BYTES = 192 * MIB
 CLIENTS = 16

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from live.machine import clean_environment
-from plimsoll.gate.place import mounts
+from plimsoll_lab.gate.place import mounts
 
 # Servers' data of an experiment, with room to spare.
 IN_MEMORY_BYTES = 4 * 2**30

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 BY_LIMITS = ("--class", "db.m6g.16xlarge", "--storage", "gp3", "--size-gib", "1000")
 """Half of the baseline of a large instance: the pace is in play, and a test does not take long."""

@@ -24,7 +24,6 @@ from msgspec.structs import replace
 from live.lab_cases import Rig
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.record import Truth, snapshot_of, truth_of
 from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
@@ -34,6 +33,7 @@ from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.plan.demand.recovery import recover
 from plimsoll.plan.judge.effect import judge
+from plimsoll_lab.gate.record import Truth, snapshot_of, truth_of
 
 CLOCK = 60
 """An emulated minute is a second."""

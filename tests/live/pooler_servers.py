@@ -16,7 +16,7 @@ import psycopg
 
 from live.installed import program
 from live.prometheus_server import free_port
-from plimsoll.lab.servers.postgres import USER, Postgres
+from plimsoll_lab.servers.postgres import USER, Postgres
 
 _READY_S = 30.0
 _END_S = 20.0

@@ -12,10 +12,10 @@ from fixtures.receivers.doubles import Recorder
 from fixtures.receivers.messages import BOUND, EMPTY, HOSTILE, KEY, NEARING, RESOLVED, UNKNOWN, hostile, message
 from live.prometheus_server import wait_for
 from live.told_alertmanager import alertmanager_for
-from plimsoll.lab.servers.prometheus import Alertmanager
-from plimsoll.lab.servers.store import default_store
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.receivers.alertmanager import AlertmanagerReceiver
+from plimsoll_lab.servers.prometheus import Alertmanager
+from plimsoll_lab.servers.store import default_store
 
 pytestmark = pytest.mark.live
 

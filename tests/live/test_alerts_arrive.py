@@ -15,8 +15,8 @@ from fixtures.receivers.doubles import Recorder
 from live.prometheus_server import PrometheusServer
 from live.scraped_watch import ACCOUNT, ScrapedWatch, scraped_watch
 from live.test_watch_command import until
-from plimsoll.lab.servers.prometheus import Alertmanager
-from plimsoll.lab.servers.store import default_store
+from plimsoll_lab.servers.prometheus import Alertmanager
+from plimsoll_lab.servers.store import default_store
 
 pytestmark = pytest.mark.live
 

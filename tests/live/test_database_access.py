@@ -10,12 +10,12 @@ from psycopg.rows import tuple_row
 
 from live.machine import Run
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe, DatabaseSilence, gaps_of
 from plimsoll.sources.postgres.session import open_session, opening_of
 from plimsoll.sources.postgres.statements.terms import LOADING, RECORDING, SWEEP, Terms
+from plimsoll_lab.servers.postgres import Postgres
 
 ROLE = "host=127.0.0.1 port={port} dbname=postgres user={user} password=s3cret"
 

@@ -13,10 +13,10 @@ import pytest
 from live.gate_ledger import children_of, wait_for_end
 from live.served import kept_log
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers import postgres as lab
-from plimsoll.lab.servers import server
-from plimsoll.lab.servers.account import unprivileged_account
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers import postgres as lab
+from plimsoll_lab.servers import server
+from plimsoll_lab.servers.account import unprivileged_account
+from plimsoll_lab.servers.postgres import Postgres
 
 
 @pytest.fixture

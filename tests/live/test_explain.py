@@ -10,11 +10,11 @@ import pytest
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.explain import plans
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.explain import Capture, PairOutcome, Source, UnrecordedStatement
 from plimsoll.sources.explain.file import read_captures
 from plimsoll.sources.explain.record import Recorder
 from plimsoll.sources.explain.statements import StatementToRun
+from plimsoll_lab.servers.postgres import Postgres
 
 SETTINGS = {
     "shared_buffers": "16MB",

@@ -7,14 +7,14 @@ import pytest
 
 from live.gate_machine import quick_folder
 from plimsoll.explain import plans
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.ceiling import Family
 from plimsoll.model.explain import Capture, CaptureFile, PairOutcome
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.sources.explain.record import Recorder
 from plimsoll.sources.explain.statements import StatementToRun
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.realtime
 

@@ -8,8 +8,8 @@ import pytest
 
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
-from plimsoll.lab.servers.postgres import USER, Postgres
 from plimsoll.sources.explain.file import read_captures
+from plimsoll_lab.servers.postgres import USER, Postgres
 
 SETTINGS = {"shared_buffers": "16MB", "shared_preload_libraries": "pg_stat_statements", "fsync": "off"}
 

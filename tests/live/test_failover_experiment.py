@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from live.machine import clean_environment
-from plimsoll.lab.experiments.failover.checker import SetChecker
-from plimsoll.lab.experiments.failover.database import create_table, read_all
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.experiments.failover.checker import SetChecker
+from plimsoll_lab.experiments.failover.database import create_table, read_all
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.experiment
 

@@ -16,8 +16,8 @@ from plimsoll.errors import SourceError
 from plimsoll.fleet.lake import Lake
 from plimsoll.fleet.run import run_local
 from plimsoll.fleet.tables import DESCRIBED
-from plimsoll.lab.servers.s3 import REGION, S3Store
 from plimsoll.model.points import PointColumns
+from plimsoll_lab.servers.s3 import REGION, S3Store
 
 _NOTHING = pl.DataFrame(DESCRIBED.empty_table())
 

@@ -9,7 +9,7 @@ from conformance.courses import course_of, shares_of, writing
 from conformance.flows import DEPTH, Case, Served, check, loads, paired
 from conformance.gate_arm import BOUND_RATIO_MIN, Measured, Rig
 from live.gate_machine import HELD_MIN, ROUNDS, TOLERANCE
-from plimsoll.gate.config import SLACK_S
+from plimsoll_lab.gate.config import SLACK_S
 
 pytestmark = pytest.mark.realtime
 

@@ -22,11 +22,11 @@ from live.gate_exerciser import PAGE, dirty_pages, opened
 from live.gate_machine import fill, rate_of
 from live.gate_programs import KEEPER
 from plimsoll.errors import UsageError
-from plimsoll.gate.block import IMAGE
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.gate.block import IMAGE
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
 from simulated_sweeps import stage
 
 PATIENCE_S = 60

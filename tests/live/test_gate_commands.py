@@ -14,14 +14,14 @@ import pytest
 
 from live.gate_machine import BASELINE, T3, fill, quick_folder, rate_of, read_for
 from live.machine import Run, clean_environment
-from plimsoll.gate import block
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.control import GateControl, find_gate
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.place import is_gate_at, mounted_at
 from plimsoll.model.ceiling import Family
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import MIB
+from plimsoll_lab.gate import block
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.control import GateControl, find_gate
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.place import is_gate_at, mounted_at
 
 PATIENCE_S = 60
 PLIMSOLL_GATE = (sys.executable, "-m", "plimsoll", "gate")

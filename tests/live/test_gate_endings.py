@@ -16,9 +16,9 @@ import pytest
 
 from live.gate_machine import quick_folder
 from live.machine import clean_environment
-from plimsoll.gate.control import find_gate
-from plimsoll.gate.place import has_ended, is_gate_at
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.gate.control import find_gate
+from plimsoll_lab.gate.place import has_ended, is_gate_at
+from plimsoll_lab.servers.postgres import Postgres
 
 PATIENCE_S = 60
 PLIMSOLL_GATE = (sys.executable, "-m", "plimsoll", "gate")

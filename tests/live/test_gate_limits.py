@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from live.gate_machine import BASELINE, BURST, CAPACITY, T3, fill, quick_folder, rate_of, read_for
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.record import RecordLine
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.metric import Metric
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.record import RecordLine
 
 pytestmark = pytest.mark.realtime
 

@@ -25,11 +25,11 @@ from live.gate_exerciser import FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, PAGE, Exerc
 from live.gate_ledger import Ledger
 from live.gate_machine import T3, fill, quick_folder
 from live.gate_programs import APPENDER, FILLER, OPENER, READER, WRITER
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.gate.place import is_gate_at
 from plimsoll.model.ceiling import Family
 from plimsoll.units import GIB, MIB
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.gate.place import is_gate_at
 
 PATIENCE_S = 60
 SETUP = GateSetup(instance=T3, clock=60.0, memory_bytes=32 * MIB)

@@ -14,7 +14,6 @@ from live.hostile_database import HostileDatabase
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
 from plimsoll.app.watched_databases import databases_of
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres import connect
 from plimsoll.sources.postgres.parts import EVERYTHING
 from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe
@@ -22,6 +21,7 @@ from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.reader import Reader
 from plimsoll.sources.postgres.statements import terms
 from plimsoll.watch.config import InspectionSettings, TargetSettings, WatchSettings
+from plimsoll_lab.servers.postgres import Postgres
 
 SETTINGS = {
     "wal_level": "logical",

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 
 from live.machine import Run, clean_environment
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 ROWS = 300
 # Out of line as it is, so that its chunks are counted: 10 kB are six of 2 kB.

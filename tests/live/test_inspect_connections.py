@@ -13,11 +13,11 @@ import pytest
 from live.machine import Run
 from plimsoll.causes.budget import budget_of
 from plimsoll.causes.connections.connections import causes, missing_of
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.parts import ReadingPart
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 USABLE = 47
 WANTS = frozenset({ReadingPart.SESSIONS})

@@ -8,8 +8,8 @@ import pytest
 from live.counted import flush_statistics
 from live.installed import VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 # By name: what pgbench is told.
 LOADS = {

@@ -8,9 +8,9 @@ import pytest
 from live.installed import NEWEST, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.errors import PlimsollError
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres.connect import NoAnswer, Rows, ServerConnection
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

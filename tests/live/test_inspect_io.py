@@ -12,10 +12,10 @@ from plimsoll.causes.budget import budget_of
 from plimsoll.causes.indexes import sequential_scans, unused
 from plimsoll.causes.statements import temporary_files
 from plimsoll.causes.wal import checkpoints, wal
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 SETTINGS = {
     "shared_buffers": "8MB",

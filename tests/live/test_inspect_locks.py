@@ -13,12 +13,12 @@ from live.machine import Run
 from live.pooler_servers import PgBouncer
 from plimsoll.causes.connections import sessions as seen
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.parts import ReadingPart
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.refusal_code import FULL, code_of_refusal
+from plimsoll_lab.servers.postgres import Postgres
 
 WAITING = 12
 SESSIONS = frozenset({ReadingPart.SESSIONS})

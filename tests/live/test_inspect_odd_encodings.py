@@ -8,7 +8,7 @@ import pytest
 
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.machine import Run
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 
 @pytest.fixture(scope="module", params=[DEBIANS, NEWEST])

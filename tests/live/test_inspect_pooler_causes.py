@@ -16,12 +16,12 @@ from live.machine import Run
 from live.pooler_servers import PgBouncer, Pgpool
 from plimsoll.causes.budget import budget_of
 from plimsoll.causes.poolers.poolers import causes
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import PoolerReading
 from plimsoll.sources.pooler.read import read_pooler
 from plimsoll.sources.postgres.parts import ReadingPart
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 UNMENDED = Path(__file__).parents[2] / "build/pgpool-unmended/pgpool"
 CHILDREN = 12

@@ -12,7 +12,6 @@ from live.counted import flush_statistics
 from live.installed import DEBIANS, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation, Relation
 from plimsoll.sources.postgres.connect import ServerConnection
@@ -20,6 +19,7 @@ from plimsoll.sources.postgres.parts import ReadingPart
 from plimsoll.sources.postgres.pg_stat import DatabaseCounters, DatabaseProbe, gaps_of
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.statements.terms import INSPECTION
+from plimsoll_lab.servers.postgres import Postgres
 
 OURS = "select count(*) from pg_stat_activity where application_name = 'plimsoll'"
 END_OURS = "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where application_name = 'plimsoll'"

@@ -11,12 +11,12 @@ import pytest
 
 from live.pooler_servers import PgBouncer, Pgpool
 from plimsoll.errors import AccessDenied, Unreachable
-from plimsoll.lab.servers.postgres import USER, Postgres
 from plimsoll.model.database import PoolerReading
 from plimsoll.model.pooler import PooledUser
 from plimsoll.sources.pooler.config import read_pooler_config
 from plimsoll.sources.pooler.read import config_of, pooler_reader, read_pooler
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import USER, Postgres
 
 
 @pytest.fixture(scope="module")

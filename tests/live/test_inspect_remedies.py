@@ -16,9 +16,9 @@ from plimsoll.causes.indexes import invalid, unused
 from plimsoll.causes.platform import KNOWN_SETTINGS, ServerPlace, placed
 from plimsoll.causes.vacuum import bloat, toast_options
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Remedy
 from plimsoll.model.standing import IndexSpace, InvalidIndex, ServerHealth, TableSpace
+from plimsoll_lab.servers.postgres import Postgres
 
 MIB = 1024**2
 # A value of each setting that a detector names.

@@ -10,9 +10,9 @@ import pytest
 from live.installed import DEBIANS, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect.run import status_of
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.reports.inspect.document import headline
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

@@ -18,10 +18,10 @@ from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.share_cases import MIXTURES, PARTS, SETTINGS, SETUP, STALE, VACUUMED, Part, Work, running
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 # The load may be off by a twentieth, and by what the reading of the counters takes.
 LOAD_WITHIN, LOAD_WITHIN_BYTES = 0.05, 2e6

@@ -13,12 +13,12 @@ import pytest
 from live.counted import flush_statistics
 from live.installed import VERSIONS, postgres_binaries, postgres_folder
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.connect import ServerConnection
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.reader import Reader
+from plimsoll_lab.servers.postgres import Postgres
 
 SETTINGS = {
     "fsync": "off",

@@ -10,10 +10,10 @@ import pytest
 from live.installed import NEWEST, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect.run import status_of
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 INDEXES, PARTITIONS = 10, 120
 ROWS = 40_000

@@ -10,10 +10,10 @@ from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from plimsoll.causes.inspect import inspect
 from plimsoll.causes.vacuum.toast_options import options_of, set_command
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 # Each table with its parameters, and whether autovacuum comes to its TOAST relation.
 TABLES = {

@@ -10,9 +10,9 @@ from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, VERSIONS, postgres_binaries
 from plimsoll.causes.budget import budget_of
 from plimsoll.causes.indexes.unused import causes
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 # Nothing writes but the work and the checkpoints that it asks for: bytes are then the same each time,
 # however fast or busy the machine is.

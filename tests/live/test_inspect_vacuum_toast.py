@@ -20,12 +20,12 @@ from live.machine import Run
 from plimsoll.causes.budget import Budget, budget_of
 from plimsoll.causes.toast import toast
 from plimsoll.causes.vacuum import autovacuum_settings, vacuum
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.prove_toast import incompressible
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.sample_toast import sample_toast
+from plimsoll_lab.servers.postgres import Postgres
 
 ROWS = 60
 TEXT = incompressible(60_000)

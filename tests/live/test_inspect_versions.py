@@ -10,8 +10,8 @@ import pytest
 from live.installed import DEBIANS, postgres_binaries
 from live.machine import clean_environment
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.sources.postgres.read import observe
+from plimsoll_lab.servers.postgres import Postgres
 
 
 @pytest.fixture(scope="module", params=[DEBIANS, "16", "17"])

@@ -13,12 +13,12 @@ import pytest
 from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from plimsoll.causes.inspect import inspect
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.cause import Cause, Inspection
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe
 from plimsoll.sources.postgres.statements.inspection import MOMENT
 from plimsoll.sources.postgres.statements.wal import PROMOTED
+from plimsoll_lab.servers.postgres import Postgres
 
 SETTINGS = {"fsync": "off", "autovacuum": "off", "shared_buffers": "32MB"}
 DESTRUCTIVE = ("VACUUM (FULL", "DROP INDEX")

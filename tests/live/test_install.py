@@ -1,4 +1,4 @@
-"""The wheel and the source distribution, built and installed in every way that docs/guides/install.md names."""
+"""The wheels and the source distributions, built and installed in every way that docs/guides/install.md names."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.gate.place import mounts
+from plimsoll_lab.gate.place import mounts
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements/run.txt"
@@ -37,9 +37,9 @@ def call(*command: object, code: int = 0, **more: str) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the source distribution, as `make wheels` builds them."""
+    """A folder with the wheels and the source distributions, as `make wheels` builds them."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "packaging/backend.py", "--manylinux", "--sdist", str(folder)]
+    command = [sys.executable, "packaging/backend.py", "--manylinux", "--lab", "--sdist", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -47,7 +47,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(built: Path) -> Path:
-    (found,) = built.glob("*.whl")
+    (found,) = built.glob("plimsoll_db-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def lab(built: Path) -> Path:
+    (found,) = built.glob("plimsoll_lab-*.whl")
     return found
 
 
@@ -75,8 +81,16 @@ def environment(home: Path, wheel: Path) -> Path:
     programs = home / "environment/bin"
     install = (programs / "python", "-m", "pip", "install", "--quiet", "--no-input")
     call(*install, "--only-binary", ":all:", "--require-hashes", "-r", LOCK)
-    call(*install, "--no-index", f"{wheel}[lab]")
+    call(*install, "--no-index", wheel)
     return programs
+
+
+@pytest.fixture(scope="module")
+def with_lab(environment: Path, wheel: Path) -> Path:
+    """The same with the extra, which is found beside the wheel."""
+    pip = (environment / "python", "-m", "pip", "install", "--quiet", "--no-input", "--no-index")
+    call(*pip, "--find-links", wheel.parent, f"{wheel}[lab]")
+    return environment
 
 
 def content(wheel: Path) -> dict[str, int]:
@@ -86,12 +100,11 @@ def content(wheel: Path) -> dict[str, int]:
 
 
 def test_one_wheel_serves_every_python_and_has_all_that_runs(wheel: Path):
-    """The stable interface of Python 3.11 and glibc 2.28; the daemon can be executed; a list of crates is inside."""
+    """The stable interface of Python 3.11 and glibc 2.28; a list of crates is inside, and nothing of the lab."""
     files = content(wheel)
     info = wheel.name.split("-cp")[0] + ".dist-info"
 
     assert wheel.name.endswith("-cp311-abi3-manylinux_2_28_x86_64.whl")
-    assert files["plimsoll/gate/plimsoll-gate"] & 0o777 == 0o755
     assert {
         "plimsoll/_core.abi3.so",
         "plimsoll/py.typed",
@@ -100,30 +113,53 @@ def test_one_wheel_serves_every_python_and_has_all_that_runs(wheel: Path):
         "plimsoll/reports/templates/report.html.j2",
         "plimsoll/web/templates/fleet.html.j2",
         f"{info}/sboms/plimsoll-py.cyclonedx.json",
-        f"{info}/sboms/plimsoll-gate.cyclonedx.json",
         f"{info}/licenses/LICENSE",
     } <= files.keys()
     assert not [name for name in files if name.startswith(("tests/", "crates/")) or ".pyc" in name]
+    assert [name for name in files if re.search(r"\b(?:lab|gate|sweep)\b", name.replace("_", " "))] == [
+        "plimsoll/sources/postgres/statements/sweep.py"
+    ]
 
 
-def test_the_pages_of_the_documentation_are_inside(wheel: Path):
-    """`plimsoll docs` reads them; pictures are on the site only."""
-    pages = {
-        f"plimsoll/docs/{path.relative_to(ROOT / 'docs').as_posix()}"
+def test_the_lab_is_a_wheel_of_its_own(lab: Path):
+    """For any Python; the daemon can be executed; data and lists of crates are inside."""
+    files = content(lab)
+    info = lab.name.split("-py3")[0]
+
+    assert lab.name.endswith("-py3-none-manylinux_2_28_x86_64.whl")
+    assert files[f"{info}.data/scripts/plimsoll-gate"] & 0o777 == 0o755
+    assert {
+        "plimsoll_lab/part.py",
+        "plimsoll_lab/servers/locks/kafka.csv",
+        "plimsoll_lab/reports/schema/sweep.schema.json",
+        f"{info}.dist-info/entry_points.txt",
+        f"{info}.dist-info/sboms/plimsoll-gate.cyclonedx.json",
+        f"{info}.dist-info/licenses/LICENSE",
+    } <= files.keys()
+    assert not [name for name in files if name.startswith(("plimsoll/", "tests/", "crates/")) or ".pyc" in name]
+
+
+def test_the_pages_of_the_documentation_are_inside(wheel: Path, lab: Path):
+    """`plimsoll docs` reads them, each from one of the wheels; pictures are on the site only."""
+    pages = [
+        path.relative_to(ROOT / "docs").as_posix()
         for path in (ROOT / "docs").rglob("*")
         if path.suffix in (".md", ".json")
-    }
+    ]
+    inside = [name.split("/docs/") for one in (wheel, lab) for name in content(one) if "/docs/" in name]
 
-    assert pages == {name for name in content(wheel) if name.startswith("plimsoll/docs/")}
+    assert sorted(pages) == sorted(name for _, name in inside)
+    assert ["plimsoll_lab", "lab.md"] in inside
+    with zipfile.ZipFile(lab) as archive:
+        assert archive.read("plimsoll_lab/docs/lab.md") == (ROOT / "docs/lab.md").read_bytes()
 
 
-def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, tmp_path: Path):
+def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, lab: Path, tmp_path: Path):
     """The versions of the symbols that the extension and the daemon import, as readelf prints them."""
-    with zipfile.ZipFile(wheel) as archive:
-        programs = [
-            archive.extract(name, tmp_path) for name in ("plimsoll/_core.abi3.so", "plimsoll/gate/plimsoll-gate")
-        ]
-    for program in programs:
+    for one in (wheel, lab):
+        with zipfile.ZipFile(one) as archive:
+            (name,) = [n for n in archive.namelist() if n.endswith((".so", "/plimsoll-gate"))]
+            program = archive.extract(name, tmp_path)
         symbols = call("readelf", "--version-info", "--wide", program)
         versions = {(int(a), int(b)) for a, b in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)}
 
@@ -131,9 +167,11 @@ def test_programs_need_no_newer_glibc_than_the_tag_says(wheel: Path, tmp_path: P
         assert max(versions) <= GLIBC_MAX
 
 
-def test_a_source_distribution_builds_the_same_files(built: Path, wheel: Path, tmp_path: Path):
-    """Built where only the source distribution and the build tools are; with the daemon."""
-    (sdist,) = built.glob("*.tar.gz")
+@pytest.mark.parametrize("name", ["plimsoll_db", "plimsoll_lab"])
+def test_a_source_distribution_builds_the_same_files(built: Path, name: str, tmp_path: Path):
+    """Built where only the source distribution and the build tools are."""
+    (sdist,) = built.glob(f"{name}-*.tar.gz")
+    (wheel,) = built.glob(f"{name}-*.whl")
     call(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps"),
         *("--wheel-dir", tmp_path, sdist),
@@ -156,25 +194,38 @@ def test_an_environment_without_rust_diagnoses(environment: Path, name: str):
     assert call(environment / name, "docs", "bound") == page
 
 
-def test_the_lab_runs_from_the_wheel_alone(environment: Path):
+def test_without_the_lab_there_is_no_trace_of_it(environment: Path):
+    """No command and no page; who asks for one reads how to install it."""
+    listed = call(environment / "plimsoll", "--help") + call(environment / "plimsoll", "docs")
+    done = subprocess.run([environment / "plimsoll", "sweep"], capture_output=True, text=True, check=False)
+
+    assert not re.search(r"^ +(?:lab|gate|sweep|gate-figures|play-\S+|sweep-json) ", listed, re.MULTILINE)
+    assert 2 == done.returncode
+    assert done.stderr == (
+        "error: 'plimsoll sweep' needs the extra 'lab', which is not installed\n"
+        "hint: Install it with: pip install 'plimsoll-db[lab]'.\n"
+    )
+
+
+def test_the_lab_runs_from_the_wheel_alone(with_lab: Path):
     """With the daemon and the PostgreSQL of this environment; a window of seconds is too short for a verdict."""
     what = ("--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000")
     play = ("--workload", "scan", "--for", "4s")
-    text = call(environment / "plimsoll", "lab", "postgres", *what, *play, code=2)
+    text = call(with_lab / "plimsoll", "lab", "postgres", *what, *play, code=2)
 
     assert "Instance EBS throughput peaked at" in text
     assert not [one for one in mounts() if "plimsoll-lab-" in str(one.place)]
 
 
-def test_a_command_runs_under_a_gate_from_the_wheel_alone(environment: Path):
+def test_a_command_runs_under_a_gate_from_the_wheel_alone(with_lab: Path):
     """The daemon comes out of the installed package: no other is in PATH or in a checkout above it."""
     program = (
-        "from plimsoll.gate.place import find_daemon; import os; f = find_daemon(); print(f, os.access(f, os.X_OK))"
+        "from plimsoll_lab.gate.place import find_daemon; import os; f = find_daemon(); print(f, os.access(f, os.X_OK))"
     )
-    found, is_program = call(environment / "python", "-c", program).split()
+    found, is_program = call(with_lab / "python", "-c", program).split()
 
     assert is_program == "True"
-    assert Path(found).is_relative_to(environment.parent)
+    assert Path(found).is_relative_to(with_lab)
 
 
 def test_uv_installs_it_as_a_tool(home: Path, wheel: Path, constraints: Path):

@@ -13,11 +13,11 @@ import pytest
 
 from live.installed import mariadb_folder
 from live.machine import Run, clean_environment
-from plimsoll.gate.place import mounts
-from plimsoll.lab.load.sysbench import LOADING, SysbenchClients, fill, load_of
-from plimsoll.lab.servers.mysql import MariaDb
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import MIB
+from plimsoll_lab.gate.place import mounts
+from plimsoll_lab.load.sysbench import LOADING, SysbenchClients, fill, load_of
+from plimsoll_lab.servers.mysql import MariaDb
 
 SMALL = ("--memory", "128MiB", "--tables", "128MiB", "--clients", "8")
 T3 = ("--class", "db.t3.xlarge", "--storage", "gp2", "--size-gib", "1000")

@@ -15,9 +15,9 @@ import pytest
 
 from live.lab_cases import CASES, Case, Rig
 from live.machine import Run, clean_environment
-from plimsoll.gate.place import mounts
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot_file.codec import decode_snapshot
+from plimsoll_lab.gate.place import mounts
 
 pytestmark = pytest.mark.realtime
 

@@ -18,11 +18,11 @@ from live.machine import clean_environment
 from live.prometheus_server import wait_for
 from live.served import kept_log
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.kafka import Kafka
-from plimsoll.lab.servers.package import KAFKA
-from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.servers.search import Elasticsearch, OpenSearch, SearchServer
-from plimsoll.lab.servers.server import HOST
+from plimsoll_lab.servers.kafka import Kafka
+from plimsoll_lab.servers.package import KAFKA
+from plimsoll_lab.servers.postgres import Postgres
+from plimsoll_lab.servers.search import Elasticsearch, OpenSearch, SearchServer
+from plimsoll_lab.servers.server import HOST
 
 DOCUMENT = {"name": "Running shoes", "maker": "Übel & Söhne"}
 START = (sys.executable, "-m", "plimsoll", "lab", "servers", "--start", "kafka")

@@ -9,9 +9,9 @@ import pytest
 from live.installed import mariadb_folder
 from live.machine import Run
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.class_group import ClassGroup
-from plimsoll.lab.servers.mysql import MariaDb
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.gate.class_group import ClassGroup
+from plimsoll_lab.servers.mysql import MariaDb
+from plimsoll_lab.servers.postgres import Postgres
 from unit.gate.cgroup_double import simulate_cgroup
 
 MICRO = ("--with-cpu", "--class", "db.t3.micro", "--storage", "gp2", "--size-gib", "100")

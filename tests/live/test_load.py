@@ -17,9 +17,9 @@ import pytest
 
 from live.loads import BY_LIMITS, asked, counts, rows, table, whole
 from live.machine import Run, clean_environment
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.commits import CommitWatch
 from plimsoll.load.pace.law.commits import PROBES_BEFORE
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

@@ -14,11 +14,11 @@ import pytest
 from live.loads import BY_LIMITS, asked, counts, rows, table, whole
 from live.machine import Run
 from plimsoll.errors import UsageError
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.inputs import LocalFile, stream_of
 from plimsoll.load.copy.rows import Chunk, chunks_of
 from plimsoll.load.copy.run import CHUNK_BYTES, ROW_BYTES_MAX
 from plimsoll.load.copy.table import CopyOptions, TableSession
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

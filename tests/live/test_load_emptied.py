@@ -14,7 +14,7 @@ import pytest
 from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.loads import BY_LIMITS, asked, counts, rows, table, whole
 from live.machine import Run, clean_environment
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

@@ -10,11 +10,11 @@ from live.installed import DEBIANS, NEWEST, postgres_binaries
 from live.loads import BY_LIMITS, asked, rows
 from live.machine import Run
 from plimsoll.errors import UsageError
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.inputs import LocalFile
 from plimsoll.load.copy.rows import Chunk
 from plimsoll.load.copy.table import CopyOptions, TableSession
 from plimsoll.sources.postgres.statements import loading
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

@@ -8,7 +8,7 @@ import pytest
 
 from live.loads import BY_LIMITS, asked, counts, rows, table
 from live.machine import Run
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

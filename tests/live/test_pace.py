@@ -16,12 +16,12 @@ from live.installed import DEBIANS, postgres_binaries
 from live.machine import Run, clean_environment
 from paced import T3, slow_truth
 from plimsoll.errors import AccessDenied, PlimsollError, Unreachable
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.pace.law.truths import PeerBatches
 from plimsoll.load.pace.pace import Pace
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

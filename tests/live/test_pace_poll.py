@@ -12,12 +12,12 @@ import pytest
 
 from paced import MB, THROUGHPUT, slow_truth
 from plimsoll.kernel import Stage
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.pace.counters import ServerCounters
 from plimsoll.load.pace.http import CheckServer
 from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.pace.pace import Pace
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

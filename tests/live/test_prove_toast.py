@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 from live.machine import Run, clean_environment
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.postgres.prove_toast import incompressible
 from plimsoll.sources.postgres.sample_toast import sample_toast
+from plimsoll_lab.servers.postgres import Postgres
 
 ROWS = 40
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from live.machine import Run, clean_environment, disk_bytes
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import decode_snapshot
+from plimsoll_lab.servers.postgres import Postgres
 
 SECONDS = 8
 DISKSTATS = Path("/proc/diskstats")

@@ -18,12 +18,12 @@ from live.machine import Run, clean_environment
 from plimsoll.app.load import inputs_of
 from plimsoll.app.options import ReadOptions
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.load.copy.table import CopyOptions
 from plimsoll.load.rehearse import scratch as rehearse_scratch
 from plimsoll.load.rehearse.measure import measure
 from plimsoll.load.rehearse.sample import take_sample
 from plimsoll.load.rehearse.scratch import scratch_table
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

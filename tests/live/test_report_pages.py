@@ -16,12 +16,13 @@ import plans
 from contract.tree import ROOT
 from experiments import experiment
 from plimsoll.app.library import compare, diagnose, make_plan, read
-from plimsoll.app.render import Found, Report, Sweeps, render
+from plimsoll.app.render import Found, Report, render
 from plimsoll.catalog.load import catalog
 from plimsoll.cli.commands import run
 from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.reports.render.origin import PageOrigin
+from plimsoll_lab.reports.drawn import drawn, drawn_sweeps
 from rehearsals import rehearsal
 from simulated_fleet import Fleet
 from unit.reports.fixture_diagnosis import CASES
@@ -76,8 +77,8 @@ FOUND: dict[str, Callable[[], Found]] = {
     "overview": fleet,
     "fleet": fleets.fleet,
     "limits": limits,
-    "sweep": lambda: Sweeps(reports=(sweep(),)),
-    "experiment": experiment,
+    "sweep": lambda: drawn_sweeps((sweep(),)),
+    "experiment": lambda: drawn(experiment()),
     "rehearse": rehearsal,
 }
 COMMANDS = {

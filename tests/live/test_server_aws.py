@@ -15,7 +15,7 @@ import pytest
 
 from fixtures.aws.double import client, environment
 from live.served import ENDINGS, StartedCommand, accounts, listening, offline
-from plimsoll.lab.servers.cloudwatch import LAUNCHED, AwsDouble
+from plimsoll_lab.servers.cloudwatch import LAUNCHED, AwsDouble
 
 IDENTIFIER = "search"
 DIMENSIONS = [{"Name": "DBInstanceIdentifier", "Value": IDENTIFIER}]

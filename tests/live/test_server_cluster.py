@@ -12,8 +12,8 @@ import pytest
 from live.prometheus_server import wait_for
 from live.served import ENDINGS, StartedCommand, accounts, kept_log, listening, offline
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.patroni import PatroniCluster
-from plimsoll.lab.servers.pgpool import Pgpool
+from plimsoll_lab.servers.patroni import PatroniCluster
+from plimsoll_lab.servers.pgpool import Pgpool
 
 NODES = 3
 

@@ -19,13 +19,13 @@ from live.machine import clean_environment
 from live.prometheus_server import wait_for
 from live.served import ENDINGS, StartedCommand, accounts, kept_log, listening, offline
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers.etcd import Etcd
-from plimsoll.lab.servers.package import PACKAGES, PROMETHEUS
-from plimsoll.lab.servers.pip import PYTHON
-from plimsoll.lab.servers.prometheus import Alertmanager, Prometheus
-from plimsoll.lab.servers.server import KeptServer
-from plimsoll.lab.servers.sftp import USER, SftpServer
-from plimsoll.lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.etcd import Etcd
+from plimsoll_lab.servers.package import PACKAGES, PROMETHEUS
+from plimsoll_lab.servers.pip import PYTHON
+from plimsoll_lab.servers.prometheus import Alertmanager, Prometheus
+from plimsoll_lab.servers.server import KeptServer
+from plimsoll_lab.servers.sftp import USER, SftpServer
+from plimsoll_lab.servers.store import ServerStore, default_store
 
 SMALL = ("sftp", "etcd", "prometheus", "alertmanager")
 

@@ -15,7 +15,7 @@ from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 
 from live.served import ENDINGS, StartedCommand, accounts, listening, offline
-from plimsoll.lab.servers.s3 import REGION, S3Store
+from plimsoll_lab.servers.s3 import REGION, S3Store
 
 PART_BYTES = 5 << 20
 

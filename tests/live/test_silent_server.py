@@ -12,7 +12,7 @@ import pytest
 from fixtures.stalled_server import Stall, StalledServer
 from live.connecting import COMMANDS, arguments_of, rows_in
 from live.machine import clean_environment
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.live
 

@@ -6,15 +6,15 @@ import pytest
 
 from live.gate_machine import quick_folder
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.sweep.fit import fit_sweep
-from plimsoll.gate.config import SLACK_S, GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of
-from plimsoll.lab.sweep.fio import sweep_path
-from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.model.instance import Instance
-from plimsoll.model.sweep import KnownNumber, Pattern, Sweep, SweepFit, UnitEvidence
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.gate.config import SLACK_S, GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.model.sweep import Pattern, Sweep, SweepFit, SweepTruth, UnitEvidence
+from plimsoll_lab.sweep.experiment import cases_named, phases_of, run_cases, truths_of
+from plimsoll_lab.sweep.fio import sweep_path
+from plimsoll_lab.sweep.plan import SweepPlan
 from simulated_sweeps import stage
 
 pytestmark = pytest.mark.realtime
@@ -47,7 +47,7 @@ def is_even(sweep: Sweep, even_max: float = EVEN_MAX) -> bool:
     return all((point.error_ratio or 0.0) <= even_max for point in sweep.points)
 
 
-def off(truths: tuple[KnownNumber, ...], most: float) -> list[KnownNumber]:
+def off(truths: tuple[SweepTruth, ...], most: float) -> list[SweepTruth]:
     """Limits that were not found, or are further off than that."""
     limits = [truth for truth in truths if truth.unit != "bytes"]
     return [t for t in limits if t.found is None or abs(t.difference_ratio) > most]

@@ -12,13 +12,13 @@ import pytest
 
 from live.machine import Run, clean_environment
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers.postgres import Postgres
-from plimsoll.lab.sweep import server as sweep_server
-from plimsoll.lab.sweep.plan import SweepPlan
-from plimsoll.lab.sweep.postgres import sweep_database
-from plimsoll.lab.sweep.server import SweepServer
-from plimsoll.model.sweep import Pattern
 from plimsoll.units import GIB, KIB, MIB
+from plimsoll_lab.model.sweep import Pattern
+from plimsoll_lab.servers.postgres import Postgres
+from plimsoll_lab.sweep import server as sweep_server
+from plimsoll_lab.sweep.plan import SweepPlan
+from plimsoll_lab.sweep.postgres import sweep_database
+from plimsoll_lab.sweep.server import SweepServer
 
 PLAN = SweepPlan(sizes_bytes=(64 * KIB,), for_each_s=1, depth=2, max_bytes=200 * GIB)
 

@@ -18,7 +18,6 @@ from live.prometheus_server import wait_for
 from live.share_cases import PARTS, SETTINGS, SETUP, Work
 from plimsoll.app.watched_databases import databases_of, load_of
 from plimsoll.errors import UsageError
-from plimsoll.lab.servers.postgres import Postgres
 from plimsoll.watch.config import InspectionSettings, TargetSettings, WatchSettings, open_receivers
 from plimsoll.watch.delivery import Delivery
 from plimsoll.watch.inspecting import DatabaseWatch, DatabaseWatches
@@ -27,6 +26,7 @@ from plimsoll.watch.law.rules.bound import BoundSettings
 from plimsoll.watch.law.rules.cause import CauseSettings
 from plimsoll.watch.receivers.settings import WebhookSettings
 from plimsoll.watch.targets import Computations
+from plimsoll_lab.servers.postgres import Postgres
 from scenes import RECEIVER, Scene
 
 pytestmark = pytest.mark.live

@@ -11,9 +11,9 @@ from faults import World
 from fixtures.receivers.doubles import Recorder
 from live.prometheus_server import wait_for
 from live.test_watch_receivers import alertmanager, told
-from plimsoll.lab.servers.prometheus import Alertmanager
 from plimsoll.watch.law.message import Message
 from plimsoll.watch.receivers.alertmanager import AlertmanagerReceiver
+from plimsoll_lab.servers.prometheus import Alertmanager
 from scenes import RECEIVER
 
 pytestmark = pytest.mark.live

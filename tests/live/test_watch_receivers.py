@@ -15,9 +15,9 @@ from live.prometheus_server import wait_for
 from live.test_watch_incident import DATE, SHIFT_S, account
 from live.told_alertmanager import alertmanager_for
 from plimsoll.app.watch import open_targets
-from plimsoll.lab.servers.prometheus import Alertmanager
 from plimsoll.watch.config import WatchSettings, open_receivers
 from plimsoll.watch.receivers.settings import AlertmanagerSettings, SlackSettings, WebhookSettings
+from plimsoll_lab.servers.prometheus import Alertmanager
 
 pytestmark = pytest.mark.live
 

@@ -1,7 +1,7 @@
 """A real Alertmanager that tells a recorder of every alert, at once."""
 
 from fixtures.receivers.doubles import Recorder
-from plimsoll.lab.servers.prometheus import Alertmanager
+from plimsoll_lab.servers.prometheus import Alertmanager
 
 
 def alertmanager_for(told: Recorder) -> Alertmanager:

@@ -31,10 +31,11 @@ from live.gate_machine import BASELINE, T3, fill, quick_folder, rate_of
 from live.loads import BY_LIMITS, asked, counts, rows, table, whole
 from live.machine import clean_environment
 from live.small_lake import small_lake
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.gate import Gate
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll import __version__
 from plimsoll.model.ceiling import Family
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.gate import Gate
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.smoke
 
@@ -257,12 +258,15 @@ def test_an_assistant_gets_a_diagnosis():
     assert "86.875 MB/s" in anyio.run(use)
 
 
-def test_a_wheel_is_built(tmp_path: Path):
-    """From the core that is built already; with the daemon of the gate, and the documentation."""
-    command = [sys.executable, "packaging/backend.py", str(tmp_path)]
+def test_wheels_are_built(tmp_path: Path):
+    """From what is built already: the core and the documentation, and the lab with the daemon of the gate."""
+    command = [sys.executable, "packaging/backend.py", "--lab", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
+    names = {file.name.split("-")[0]: set(zipfile.ZipFile(file).namelist()) for file in tmp_path.glob("*.whl")}
 
-    assert any(name.startswith("plimsoll/_core") for name in names)
-    assert {"plimsoll/gate/plimsoll-gate", "plimsoll/docs/index.md"} <= set(names)
+    assert any(name.startswith("plimsoll/_core") for name in names["plimsoll_db"])
+    assert "plimsoll/docs/index.md" in names["plimsoll_db"]
+    assert {f"plimsoll_lab-{__version__}.data/scripts/plimsoll-gate", "plimsoll_lab/docs/lab.md"} <= names[
+        "plimsoll_lab"
+    ]
+    assert {"plimsoll"} == {name.split("/")[0] for name in names["plimsoll_db"] if "dist-info" not in name}

@@ -38,3 +38,19 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it():
 
     assert "a picture needs the extra 'pictures', which is not installed" == found.message
     assert "Install it with: pip install 'plimsoll-db[pictures]'. Or write text." == found.hint
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ("/x/plimsoll/units.py", " in units.py, line 1"),
+        ("/plimsoll/lab/src/plimsoll_lab/gate/gate.py", " in gate/gate.py, line 1"),
+        ("/x/plimsoll/model/contained.py", ""),
+        ("/x/json/decoder.py", ""),
+    ],
+)
+def test_the_place_of_an_internal_error_is_in_our_packages(file, place):
+    with pytest.raises(ZeroDivisionError) as raised:
+        exec(compile("1 / 0", file, "exec"), {})
+
+    assert place == errors.place_of(raised.value)

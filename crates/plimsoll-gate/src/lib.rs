@@ -14,8 +14,8 @@
 //!
 //! Only what the program calls is public, so that the compiler reports unused code.
 
-#[cfg(not(target_os = "linux"))]
-compile_error!("the gate needs Linux and its FUSE");
+// Elsewhere the program is built too, for the wheels of the lab, and only refuses.
+#![cfg(target_os = "linux")]
 
 mod buffers;
 mod bypass;

@@ -3,14 +3,18 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use plimsoll_gate::config::Config;
-use plimsoll_gate::daemon;
-use plimsoll_gate::mount::said;
-use plimsoll_gate::refusal::Refusal;
-
 const REFUSED: u8 = 2;
 
+#[cfg(not(target_os = "linux"))]
 fn main() -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "error: a gate needs Linux with FUSE");
+    ExitCode::from(REFUSED)
+}
+
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    use plimsoll_gate::daemon;
+
     match read_config().and_then(|config| daemon::run(&config)) {
         // Exit now: some threads wait for ever.
         Ok(()) => std::process::exit(0),
@@ -22,7 +26,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn read_config() -> Result<Config, Refusal> {
+#[cfg(target_os = "linux")]
+fn read_config() -> Result<plimsoll_gate::config::Config, plimsoll_gate::refusal::Refusal> {
+    use plimsoll_gate::config::Config;
+    use plimsoll_gate::mount::said;
+    use plimsoll_gate::refusal::Refusal;
+
     let mut arguments = std::env::args_os().skip(1);
     let (Some(path), None) = (arguments.next(), arguments.next()) else {
         return Err(Refusal::new(

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from plimsoll.errors import UsageError
+from plimsoll.parts import added
 
 _PACKAGE = Path(__file__).parents[1]
 # A wheel contains the pages; a checkout has them two levels above the package.
@@ -69,29 +70,31 @@ class DocsHit(Struct, frozen=True, kw_only=True):
     """Where in the line the first of the words is, counted from 0."""
 
 
-def documentation(folder: Path = FOLDER) -> tuple[DocsPage, ...]:
+def documentation(*folders: Path) -> tuple[DocsPage, ...]:
     """
     Return all pages in the order of `SECTIONS`, each section by title.
+
+    Args:
+        folders: of the pages; none for those of this installation and its parts.
 
     Raises:
         UsageError: the installation has no pages.
     """
-    files = [
-        path
+    files = {
+        PurePosixPath(path.relative_to(folder).as_posix()): path
+        for folder in folders or (FOLDER, *added("plimsoll.documentation").values())
         for path in folder.rglob("*")
         if path.suffix in _READABLE and path.is_file() and not path.name.startswith(".")
-    ]
-    paths = sorted(PurePosixPath(path.relative_to(folder).as_posix()) for path in files)
-    if not paths:
+    }
+    if not files:
         raise UsageError(
             "this installation of Plimsoll has no documentation",
             "Install it again: the pages are a part of the package.",
         )
-    paths.sort(key=_place)
     pages: dict[str, DocsPage] = {}
-    for path in paths:
+    for path in sorted(files, key=_place):
         name = _stem(path) if _stem(path) not in pages else f"{path.parent}/{_stem(path)}"
-        text = (folder / path).read_text(encoding="utf-8")
+        text = files[path].read_text(encoding="utf-8")
         pages[name] = DocsPage(name=name, path=str(path), title=_title(path, text), text=text)
     return tuple(sorted(pages.values(), key=lambda page: (_section_place(page.section), page.path)))
 

@@ -19,9 +19,7 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.comparison import Comparison
 from plimsoll.model.contained import collecting, gaps_of, lost_notes
 from plimsoll.model.diagnosis import Diagnosis, Missing
-from plimsoll.model.experiment import ExperimentReport
 from plimsoll.model.explain import ExplainComparison
-from plimsoll.model.failover import FailoverReport
 from plimsoll.model.fleet import FleetReport
 from plimsoll.model.infrastructure import InfrastructureFindings
 from plimsoll.model.lint import PoolerFindings
@@ -29,11 +27,9 @@ from plimsoll.model.overview import Overview
 from plimsoll.model.pace import PaceReport
 from plimsoll.model.plan import Plan
 from plimsoll.model.pool_size import PoolSizing
-from plimsoll.model.pooled import PooledReport
 from plimsoll.model.rehearsal import Rehearsal
 from plimsoll.model.sheet import LimitSheet
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.model.sweep import SweepReport
 from plimsoll.model.toast import ToastProof
 from plimsoll.model.visible import escaped_json, visible
 
@@ -58,11 +54,12 @@ class Report(Struct, frozen=True, kw_only=True):
     """Left out of the JSON form: a plan has a JSON form of its own."""
 
 
-class Sweeps(Struct, frozen=True, kw_only=True):
-    """Sweeps of one command."""
+class Drawn(Struct, frozen=True, kw_only=True):
+    """A result of a part (`plimsoll.parts`), which brings its own forms."""
 
-    reports: tuple[SweepReport, ...]
-    """One report for each configuration; at least one."""
+    document: "Document"
+    json: str
+    """The same for programs."""
 
 
 Found = Struct
@@ -122,6 +119,7 @@ _RENDERERS: dict[type[Struct], Renderer] = {
     PoolerFindings: _own("lint", "lint_document", "render_lint_json"),
     PoolSizing: _own("pool_size", "pool_size_document", "render_pool_size_json"),
     Rehearsal: _own("rehearse", "rehearsal_document", "render_rehearsal_json"),
+    Drawn: Renderer(document="plimsoll.app.render:_drawn_document", json="plimsoll.app.render:_drawn_json"),
     ToastProof: _own("toast", "toast_document", "render_toast_proof_json"),
 }
 
@@ -129,12 +127,6 @@ _RENDERERS: dict[type[Struct], Renderer] = {
 def register(kind: type[Struct], renderer: Renderer) -> None:
     """Register a type of results of another distribution."""
     _RENDERERS[kind] = renderer
-
-
-register(ExperimentReport, _own("experiment", "experiment_document", "render_experiment_json"))
-register(FailoverReport, _own("failover", "failover_document", "render_failover_json"))
-register(PooledReport, _own("pooled", "pooled_document", "render_pooled_json"))
-register(Sweeps, Renderer(document="plimsoll.app.render:_sweep_document", json="plimsoll.app.render:_sweep_json"))
 
 
 def has_brief(found: Found) -> bool:
@@ -262,16 +254,12 @@ def _report_brief(found: Report) -> "Brief":
     return diagnosis_brief(found.diagnosis, found.plan)
 
 
-def _sweep_document(found: Sweeps) -> "Document":
-    from plimsoll.reports.sweep.document import sweep_document
-
-    return sweep_document(found.reports)
+def _drawn_document(found: Drawn) -> "Document":
+    return found.document
 
 
-def _sweep_json(found: Sweeps) -> str:
-    from plimsoll.reports.sweep.json import render_sweep_json
-
-    return render_sweep_json(found.reports)
+def _drawn_json(found: Drawn) -> str:
+    return found.json
 
 
 def render_brief(found: Found, *, width: int | None = None, color: bool = False) -> str:

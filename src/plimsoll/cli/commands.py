@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextvars import ContextVar
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -12,7 +13,8 @@ import typer
 
 from plimsoll import __version__
 from plimsoll.cli.help import HelpGroup, help_command_of, with_groups
-from plimsoll.errors import PlimsollError, UsageError
+from plimsoll.errors import ExtraMissing, PlimsollError, UsageError
+from plimsoll.parts import added
 
 _PROGRAM = "plimsoll"
 given_arguments: ContextVar[Sequence[str]] = ContextVar("given_arguments", default=())
@@ -21,7 +23,9 @@ _COMPLETE = "_PLIMSOLL_COMPLETE"
 """Set by the script of a shell that asks for completions."""
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
+    """Where a command is, and what it is for."""
+
     module: str
     """Module that declares the options and has `register(app)`."""
     summary: str
@@ -29,46 +33,53 @@ class _Place(NamedTuple):
 
 
 COMMANDS = {
-    "diagnose": _Place("plimsoll.cli.diagnose.command", "Find the limit that a database is at, and prove it"),
-    "plan": _Place("plimsoll.cli.plan.command", "Find the cheapest change that lifts the ceiling"),
-    "inspect": _Place("plimsoll.cli.inspect", "Find what inside a database causes its reads and writes"),
-    "compare": _Place("plimsoll.cli.compare", "Compare two windows: limits, throughput, latency, headroom"),
-    "limits": _Place(
+    "diagnose": Place("plimsoll.cli.diagnose.command", "Find the limit that a database is at, and prove it"),
+    "plan": Place("plimsoll.cli.plan.command", "Find the cheapest change that lifts the ceiling"),
+    "inspect": Place("plimsoll.cli.inspect", "Find what inside a database causes its reads and writes"),
+    "compare": Place("plimsoll.cli.compare", "Compare two windows: limits, throughput, latency, headroom"),
+    "limits": Place(
         "plimsoll.cli.limits", "Print every documented limit of an instance, and which one binds at each I/O size"
     ),
-    "record": _Place("plimsoll.cli.record.command", "Save a snapshot that every other command can read"),
-    "gate": _Place(
-        "plimsoll.cli.gate.command", "Run programs in a folder that has the storage limits of an RDS instance"
-    ),
-    "lab": _Place("plimsoll.cli.lab.command", "Run a real database under the limits of an RDS instance"),
-    "sweep": _Place("plimsoll.cli.sweep", "Measure what storage delivers at each I/O size, and find its limits"),
-    "explain": _Place("plimsoll.cli.explain", "Record query plans, and compare them"),
-    "lint": _Place("plimsoll.cli.lint", "Find mistakes in a configuration file"),
-    "pool-size": _Place(
+    "record": Place("plimsoll.cli.record.command", "Save a snapshot that every other command can read"),
+    "explain": Place("plimsoll.cli.explain", "Record query plans, and compare them"),
+    "lint": Place("plimsoll.cli.lint", "Find mistakes in a configuration file"),
+    "pool-size": Place(
         "plimsoll.cli.pool_size", "Check the total of all pools against max_connections and what the machine can run"
     ),
-    "prove": _Place("plimsoll.cli.prove", "Reproduce a claimed effect on your server"),
-    "pace": _Place("plimsoll.cli.pace", "Find how fast a batch may go now, and hold it to that rate"),
-    "load": _Place("plimsoll.cli.load", "Load files into a table within the I/O budget"),
-    "rehearse": _Place("plimsoll.cli.rehearse", "Find how long a load will take, from a sample of its rows"),
-    "watch": _Place(
+    "prove": Place("plimsoll.cli.prove", "Reproduce a claimed effect on your server"),
+    "pace": Place("plimsoll.cli.pace", "Find how fast a batch may go now, and hold it to that rate"),
+    "load": Place("plimsoll.cli.load", "Load files into a table within the I/O budget"),
+    "rehearse": Place("plimsoll.cli.rehearse", "Find how long a load will take, from a sample of its rows"),
+    "watch": Place(
         "plimsoll.cli.watch.command",
         "Watch databases, and tell people once when one nears a limit, reaches it or leaves it",
     ),
-    "fleet": _Place("plimsoll.cli.fleet", "Rank thousands of databases by their limits, from metrics in files"),
-    "alarm": _Place(
+    "fleet": Place("plimsoll.cli.fleet", "Rank thousands of databases by their limits, from metrics in files"),
+    "alarm": Place(
         "plimsoll.cli.alarm",
         "Print the alarms that would have warned you: what to watch on this instance, and when each would have fired",
     ),
-    "catalog": _Place("plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"),
-    "prices": _Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
-    "mcp": _Place(
+    "catalog": Place("plimsoll.cli.catalog", "Show the documented limits, or compare them with an answer of AWS"),
+    "prices": Place("plimsoll.cli.prices", "Show on-demand prices, or read newer ones from AWS"),
+    "mcp": Place(
         "plimsoll.cli.mcp", "Let an assistant use Plimsoll: tools that read, over standard input and output (MCP)"
     ),
-    "docs": _Place(
+    "docs": Place(
         "plimsoll.cli.docs", "Read the documentation in the terminal: list its pages, print one, or search them"
     ),
 }
+
+# Commands of parts that an extra installs, by name; without it they are in no list.
+_OF_EXTRAS = {"gate": "lab", "lab": "lab", "sweep": "lab"}
+
+
+@cache
+def commands() -> dict[str, Place]:
+    """Return the commands of this installation: ours, then those of its parts."""
+    found = dict(COMMANDS)
+    for more in added("plimsoll.commands").values():
+        found |= more
+    return found
 
 
 class _Loaded(MutableMapping[str, Any]):
@@ -79,7 +90,9 @@ class _Loaded(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._found:
-            place = COMMANDS[name]
+            if name in _OF_EXTRAS and name not in commands():
+                raise ExtraMissing.naming(f"'plimsoll {name}'", _OF_EXTRAS[name])
+            place = COMMANDS[name] if name in COMMANDS else commands()[name]
             alone = typer.Typer(rich_markup_mode=None)
             import_module(place.module).register(alone)
             self._found[name] = typer.main.get_group(with_groups(alone)).commands[name]
@@ -92,10 +105,10 @@ class _Loaded(MutableMapping[str, Any]):
         del self._found[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(commands())
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(commands())
 
 
 class _Program(HelpGroup):
@@ -108,12 +121,12 @@ class _Program(HelpGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of the list."""
         del ctx
-        return list(COMMANDS)
+        return list(commands())
 
     def summaries(self, ctx: Any) -> list[tuple[str, str]]:
         """Return every command with its summary, without loading one."""
         del ctx
-        return [(name, place.summary) for name, place in COMMANDS.items()]
+        return [(name, place.summary) for name, place in commands().items()]
 
 
 app = typer.Typer(

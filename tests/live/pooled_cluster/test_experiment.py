@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from live.left_behind import Ours, assert_an_end_leaves_nothing, wait_until_gone
-from plimsoll.app.experiment.pooled.cluster import default_unmended
-from plimsoll.lab.experiments.pooled_cluster.story import children_of
+from plimsoll_lab.experiments.pooled_cluster.story import children_of
+from plimsoll_lab.judges.pooled.cluster import default_unmended
 from quiet import void
 
 pytestmark = [pytest.mark.experiment, pytest.mark.alone]

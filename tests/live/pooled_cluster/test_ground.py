@@ -10,9 +10,9 @@ import pytest
 
 from live.left_behind import Ours
 from plimsoll.errors import SourceError
-from plimsoll.lab.servers import pgbouncer, pgpool
-from plimsoll.lab.servers.pgbouncer import PgBouncer
-from plimsoll.lab.servers.pgpool import Pgpool
+from plimsoll_lab.servers import pgbouncer, pgpool
+from plimsoll_lab.servers.pgbouncer import PgBouncer
+from plimsoll_lab.servers.pgpool import Pgpool
 
 COMMAND = [sys.executable, "-m", "plimsoll", "lab", "run", "pooled-cluster", "--quick"]
 
@@ -73,7 +73,9 @@ def test_a_port_that_is_taken_is_one_sentence(monkeypatch: pytest.MonkeyPatch, t
         ports = (taken.getsockname()[1], taken.getsockname()[1])
         monkeypatch.setattr(module, "free_ports", lambda count: ports[:count])
         server: Pgpool | PgBouncer
-        server = Pgpool([5432], user="x", password="x") if module is pgpool else PgBouncer(5432, user="x", password="x")
+        server = (
+            Pgpool([5432], user="x", password="x") if module is pgpool else PgBouncer([5432], user="x", password="x")
+        )
         with pytest.raises(SourceError) as raised:
             server.__enter__()
 

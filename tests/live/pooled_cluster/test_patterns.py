@@ -14,14 +14,14 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from plimsoll.app.experiment.pooled.cluster import default_system, default_unmended
 from plimsoll.app.inspect import NO_CEILING, inspect_observation
 from plimsoll.app.observing import Observing
-from plimsoll.lab.experiments.packages import set_up_packages
-from plimsoll.lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
-from plimsoll.lab.experiments.pooled_cluster.ground import BuiltPgpool, pooler_address
-from plimsoll.lab.experiments.pooled_cluster.system import Fleet, PooledSystem, RunningServices
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.experiments.packages import set_up_packages
+from plimsoll_lab.experiments.pooled_cluster.database import DATABASE, ROLE, create_database
+from plimsoll_lab.experiments.pooled_cluster.ground import BuiltPgpool, pooler_address
+from plimsoll_lab.experiments.pooled_cluster.system import Fleet, PooledSystem, RunningServices
+from plimsoll_lab.judges.pooled.cluster import default_system, default_unmended
+from plimsoll_lab.servers.postgres import Postgres
 
 pytestmark = pytest.mark.experiment
 

@@ -11,10 +11,10 @@ from contract.tree import ROOT
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.infrastructure import check_files
 from plimsoll.app.render import Found, Report, render, render_brief
-from plimsoll.reports.files.openmetrics import render_openmetrics
 from plimsoll.sources.targets.one import read
 from plimsoll.watch.exposition import exposition
 from plimsoll.watch.law.metrics import METRIC_TABLE, MetricSample
+from plimsoll_lab.reports.openmetrics import render_openmetrics
 
 NAME = "orders\x1b[31m\x1b]0;title\x07\x7f\x9b2J\u202eevil\u200b<img src=x>"
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u200b]")

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
 from plimsoll.cli.output import Format, Output
-from plimsoll.cli.sweep import check_chart, is_explained, sizes_of, write_sweeps
 from plimsoll.errors import UsageError
 from plimsoll.units import KIB
+from plimsoll_lab.cli.sweep import check_chart, is_explained, sizes_of, write_sweeps
 from unit.reports.fixture_sweep import report
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from contract.tree import ROOT
 from fixtures.offers import hours, market, offer_csv, offer_json
-from plimsoll.cli.lab import run as lab
 from plimsoll.cli.record import host
+from plimsoll_lab.cli.lab import run as lab
 from unit.cli.test_explain import LOG
 
 TESTS = ROOT / "tests"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.gate import class_group
+from plimsoll_lab.gate import class_group
 
 
 def simulate_cgroup(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -1,7 +1,7 @@
 """Lines of a gate's record, as the daemon would write them for a known load. Simulated."""
 
-from plimsoll.gate.record import Bound, RecordLine
 from plimsoll.model.ceiling import Phase
+from plimsoll_lab.gate.record import Bound, RecordLine
 
 START_S = 1_700_000_040.0
 """A whole minute, 2023-11-14T22:14:00Z."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError
-from plimsoll.gate.block import IMAGE, make_image
+from plimsoll_lab.gate.block import IMAGE, make_image
 
 
 @pytest.mark.attack(

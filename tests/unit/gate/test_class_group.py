@@ -6,8 +6,8 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.gate.class_group import ClassGroup
 from plimsoll.units import GIB
+from plimsoll_lab.gate.class_group import ClassGroup
 from unit.gate.cgroup_double import simulate_cgroup
 
 M6G = catalog().instance_limits("db.m6g.large")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.gate.command import ChildCommand
+from plimsoll.sources.host.child_command import ChildCommand
 
 
 def test_a_command_runs_with_its_variables_and_returns_its_status():

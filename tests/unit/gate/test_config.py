@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from plimsoll.app.moments import epoch_of
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import DataError, UsageError
-from plimsoll.gate.config import (
+from plimsoll.limits import chain_of
+from plimsoll.model.instance import Instance, Storage
+from plimsoll_lab.gate.config import (
     BASE_LATENCIES,
     GateSetup,
     Latency,
@@ -19,8 +21,6 @@ from plimsoll.gate.config import (
     parse_limits,
     stages_of,
 )
-from plimsoll.limits import chain_of
-from plimsoll.model.instance import Instance, Storage
 
 T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
 R5 = Instance(db_class="db.r5.2xlarge", engine="postgres")

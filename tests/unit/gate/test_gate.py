@@ -15,15 +15,15 @@ import pytest
 from msgspec.structs import replace
 
 from plimsoll.errors import DataError, SourceError, UsageError
-from plimsoll.gate import place as gate_place
-from plimsoll.gate import stale
-from plimsoll.gate.config import GateSetup, parse_limits
-from plimsoll.gate.control import GateControl, find_gate, known_gates, status_of
-from plimsoll.gate.gate import Gate, clean_stale
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
+from plimsoll_lab.gate import place as gate_place
+from plimsoll_lab.gate import stale
+from plimsoll_lab.gate.config import GateSetup, parse_limits
+from plimsoll_lab.gate.control import GateControl, find_gate, known_gates, status_of
+from plimsoll_lab.gate.gate import Gate, clean_stale
 from unit.gate import gate_double
 from unit.gate.gate_lines import lines
 

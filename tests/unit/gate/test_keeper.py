@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.gate import keeper as gate_keeper
+from plimsoll_lab.gate import keeper as gate_keeper
 
 PATIENCE_S = 30
 # Says that it runs, then waits for the end, which it tells in a file.

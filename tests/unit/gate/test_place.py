@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import AccessDenied, SourceError, UsageError
-from plimsoll.gate import place as gate_place
+from plimsoll_lab.gate import place as gate_place
 
 TABLE = (
     "22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw\n"
@@ -190,12 +190,3 @@ def test_data_goes_to_a_disk_rather_than_to_memory(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TMPDIR", "/somewhere")
     monkeypatch.setattr(tempfile, "tempdir", "/somewhere")
     assert Path("/somewhere") == gate_place.disk_folder()
-
-
-def test_the_daemon_of_the_package_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A Linux wheel has it beside this module, wherever Python is."""
-    program = tmp_path / gate_place.DAEMON
-    program.touch(mode=0o755)
-    monkeypatch.setattr(gate_place, "__file__", str(tmp_path / "place.py"))
-
-    assert program == gate_place.find_daemon()

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from plimsoll.errors import DataError
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.record import LATE_RATIO_MAX, Bound, GateChange, encode_truth, snapshot_of, truth_of
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.record import LATE_RATIO_MAX, Bound, GateChange, encode_truth, snapshot_of, truth_of
 from unit.gate.gate_lines import START_S, held, line, lines
 
 T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))

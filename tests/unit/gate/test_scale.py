@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.gate.config import GateSetup, check_setup, enforced_stages_of, part_of, stages_of
-from plimsoll.gate.control import GateStatus
-from plimsoll.gate.record import snapshot_of, truth_of
-from plimsoll.gate.scale import whole_lines, whole_status
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
+from plimsoll_lab.gate.config import GateSetup, check_setup, enforced_stages_of, part_of, stages_of
+from plimsoll_lab.gate.control import GateStatus
+from plimsoll_lab.gate.record import snapshot_of, truth_of
+from plimsoll_lab.gate.scale import whole_lines, whole_status
 from unit.gate.gate_lines import held, lines
 
 SCALED = GateSetup(

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError
-from plimsoll.gate import place
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.control import GateControl, Home
-from plimsoll.gate.place import MountAnswer
-from plimsoll.gate.stale import clean_stale
 from plimsoll.model.instance import Instance
+from plimsoll_lab.gate import place
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.control import GateControl, Home
+from plimsoll_lab.gate.place import MountAnswer
+from plimsoll_lab.gate.stale import clean_stale
 
 SETUP = GateSetup(instance=Instance(db_class="db.t3.xlarge"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.gate.users import User, user_names, users_of
+from plimsoll_lab.gate.users import User, user_names, users_of
 
 HOLDS = "import sys; held = open(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import GateSetup, has_credits, stages_of
-from plimsoll.gate.record import Bound, RecordLine
 from plimsoll.kernel import Stage, replay
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
+from plimsoll_lab.gate.config import GateSetup, has_credits, stages_of
+from plimsoll_lab.gate.record import Bound, RecordLine
 
 BEGAN_S = 1_763_640_000.0  # a whole minute
 READERS = 16

@@ -1,7 +1,7 @@
 """The progress of a lab run and its ground truth, made by hand."""
 
 from plimsoll.model.ceiling import Dimension, Phase
-from plimsoll.model.lab import GroundTruth, LabProgress, StageNow, ThrottledCeiling
+from plimsoll_lab.model.lab import GroundTruth, LabProgress, StageNow, ThrottledCeiling
 
 MB = 1e6
 BYTES = StageNow(

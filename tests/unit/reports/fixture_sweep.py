@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import KnownNumber, Pattern, PublishedNumber, SweepReport
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.model.sweep import Pattern, SweepPublished, SweepReport, SweepTruth
 from simulated_sweeps import UNIT_BYTES, stage, sweep
 
 CHAIN = [
@@ -23,12 +23,10 @@ def report() -> SweepReport:
         sweep=measured,
         fit=fit,
         truths=(
-            KnownNumber(
-                name="operations", phase=Phase.BASELINE, unit="ops/s", known=301, found=fit.phases[0].ops_limit
-            ),
+            SweepTruth(name="operations", phase=Phase.BASELINE, unit="ops/s", known=301, found=fit.phases[0].ops_limit),
         ),
         published=(
-            PublishedNumber(
+            SweepPublished(
                 name="throughput",
                 phase=Phase.BASELINE,
                 unit="bytes/s",

@@ -98,10 +98,10 @@ def _on_spark(
     on_bucket: Callable[[int, int], None] | None,
 ) -> "pa.Table":
     """Return the verdicts by Spark, after a look for the Java that its driver needs."""
+    from plimsoll.fleet.spark.java import find_java
     from plimsoll.fleet.spark.master import chosen_master, starts_java
     from plimsoll.fleet.spark.run import run_spark
     from plimsoll.fleet.spark.session import require_pyspark
-    from plimsoll.lab.servers.java import find_java
 
     require_pyspark()
     if starts_java(chosen_master(master, os.environ), os.environ):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol, Self
 
 import msgspec
 
@@ -18,12 +19,12 @@ from plimsoll.app.moments import seconds_of
 from plimsoll.app.observing import Observing
 from plimsoll.cli.endings import ended_like_ctrl_c
 from plimsoll.cli.record.command import HostOptions
-from plimsoll.errors import UsageError
-from plimsoll.gate.command import ChildCommand
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll.errors import ExtraMissing, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
+from plimsoll.parts import added
+from plimsoll.sources.host.child_command import ChildCommand
 from plimsoll.sources.host.device import choose, look, size_bytes
 from plimsoll.sources.host.loop import Recording, RecordingPlan, record
 from plimsoll.sources.host.reader import HostReader, SystemClock
@@ -41,6 +42,24 @@ _DEFAULT_DURATION_S = 60
 # default shared_buffers of 128 MB.
 _DEFAULT_SCALE = 10
 _DEFAULT_CLIENTS = 4
+
+
+class Server(Protocol):
+    """A throwaway PostgreSQL, which runs while its `with` block lasts."""
+
+    @property
+    def dsn(self) -> str:
+        """Return its connection string."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Return variables with which its programs are found and connect."""
+
+    def run(self, *argv: str) -> str:
+        """Run one of its programs, and return its output."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 def record_host(flags: HostOptions) -> Snapshot:
@@ -148,10 +167,13 @@ def _plan(flags: HostOptions) -> RecordingPlan:
     return RecordingPlan(step_s=step_s, duration_s=duration_s)
 
 
-def _embedded(flags: HostOptions, stack: ExitStack) -> Postgres | None:
+def _embedded(flags: HostOptions, stack: ExitStack) -> Server | None:
     if not flags.is_embedded:
         return None
-    postgres = stack.enter_context(Postgres())
+    made = added("plimsoll.servers").get("postgres")
+    if made is None:
+        raise ExtraMissing.naming("a throwaway PostgreSQL", "lab", "Or name an installed one.")
+    postgres: Server = stack.enter_context(made())
     if flags.scale is not None:
         _print_line(f"filling a temporary PostgreSQL with pgbench's tables at scale {flags.scale}")
         postgres.run("pgbench", "-i", "-q", "-s", str(flags.scale))
@@ -162,7 +184,7 @@ def _pgbench(plan: RecordingPlan) -> tuple[str, ...]:
     return ("pgbench", "-n", "-c", str(_DEFAULT_CLIENTS), "-j", "2", "-T", str(plan.duration_s))
 
 
-def _command(flags: HostOptions, postgres: Postgres | None) -> ChildCommand | None:
+def _command(flags: HostOptions, postgres: Server | None) -> ChildCommand | None:
     if not flags.command:
         return None
     return ChildCommand(

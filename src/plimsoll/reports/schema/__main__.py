@@ -5,6 +5,7 @@ Run it at the root of the repository after a form has changed. Write the introdu
 """
 
 from pathlib import Path
+from typing import Any
 
 from plimsoll.reports.schema.forms import schema_text, schemas
 from plimsoll.reports.schema.page import page_with_fields
@@ -12,10 +13,10 @@ from plimsoll.reports.schema.page import page_with_fields
 SCHEMAS, PAGES = Path(__file__).parent, Path("docs/reference")
 
 
-def main() -> None:
-    """Write all files, even if they do not change."""
-    for name, schema in schemas().items():
-        (SCHEMAS / f"{name}.schema.json").write_text(schema_text(schema), encoding="utf-8")
+def write(found: dict[str, dict[str, Any]], folder: Path) -> None:
+    """Write all files, even if they do not change: schemas into a folder, the pages of all parts into one."""
+    for name, schema in found.items():
+        (folder / f"{name}.schema.json").write_text(schema_text(schema), encoding="utf-8")
         page = PAGES / f"{name}-json.md"
         old = page.read_text(encoding="utf-8") if page.exists() else ""
         text = page_with_fields(old, schema)
@@ -23,4 +24,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write(schemas(), SCHEMAS)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from plimsoll.app.experiment.alerts import slack_messages_of
-from plimsoll.app.experiment.load_checks import alert_check
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.read import read_target
 from plimsoll.model.snapshot import Snapshot, cut
+from plimsoll_lab.judges.alerts import slack_messages_of
+from plimsoll_lab.judges.load_checks import alert_check
 
 ROOT = Path(__file__).resolve().parents[4]
 HOUR_S = 3600

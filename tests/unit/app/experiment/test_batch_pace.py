@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.app.experiment.batch_pace import slow_truth_of_lines
+from plimsoll_lab.judges.batch_pace import slow_truth_of_lines
 from unit.gate.gate_lines import lines
 
 

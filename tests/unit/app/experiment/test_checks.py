@@ -8,12 +8,12 @@ import builders
 from builders import START_S
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.experiment import checks
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.lab import GroundTruth
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
+from plimsoll_lab.judges import checks
+from plimsoll_lab.model.lab import GroundTruth
 
 LEGACY = 212.5e6
 R5 = Instance(

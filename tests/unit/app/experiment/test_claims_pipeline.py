@@ -5,11 +5,11 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 
 from experiments import FIGURES
-from plimsoll.app.experiment.claims_pipeline import ClaimsJudge
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import GateSetup
-from plimsoll.lab.experiments.claims_pipeline.ground import ClaimsPlan
-from plimsoll.lab.experiments.claims_pipeline.story import PHASES
+from plimsoll_lab.experiments.claims_pipeline.ground import ClaimsPlan
+from plimsoll_lab.experiments.claims_pipeline.story import PHASES
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.judges.claims_pipeline import ClaimsJudge
 
 JOBS = replace(
     FIGURES,

@@ -1,7 +1,7 @@
 """What is printed after each round of failovers."""
 
 import failover_reports
-from plimsoll.app.experiment.failover import words_of
+from plimsoll_lab.judges.failover import words_of
 
 
 def test_a_round_is_said_in_a_line():

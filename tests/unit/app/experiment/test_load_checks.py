@@ -8,12 +8,12 @@ import builders
 from builders import START_S
 from experiments import FIGURES
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.app.experiment import load_checks
 from plimsoll.app.plan import plan_snapshot
-from plimsoll.lab.experiments.claims_pipeline.story import BEFORE
 from plimsoll.model.metric import Metric
 from plimsoll.model.plan import PlanConstraints
 from plimsoll.model.snapshot import Snapshot
+from plimsoll_lab.experiments.claims_pipeline.story import BEFORE
+from plimsoll_lab.judges import load_checks
 
 BASELINE = 86.875e6
 

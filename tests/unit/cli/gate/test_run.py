@@ -7,18 +7,18 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.cli.amounts import bytes_of
 from plimsoll.cli.commands import app
-from plimsoll.cli.gate import words as gate_words
-from plimsoll.cli.gate.ask import Orders, _balance, give_orders
-from plimsoll.cli.gate.run import GateFlags, mount_until_ended, run_in_gate, setup_of, truth_path
 from plimsoll.errors import CatalogError, DataError, PlimsollError, UsageError
-from plimsoll.gate.config import GateSetup
-from plimsoll.gate.control import GateStatus
-from plimsoll.gate.record import truth_of
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
+from plimsoll_lab.cli.amounts import bytes_of
+from plimsoll_lab.cli.gate import words as gate_words
+from plimsoll_lab.cli.gate.ask import Orders, _balance, give_orders
+from plimsoll_lab.cli.gate.run import GateFlags, mount_until_ended, run_in_gate, setup_of, truth_path
+from plimsoll_lab.gate.config import GateSetup
+from plimsoll_lab.gate.control import GateStatus
+from plimsoll_lab.gate.record import truth_of
 from unit.gate.gate_lines import held, line, lines
 
 T3 = Instance(db_class="db.t3.xlarge", engine="postgres", storage=Storage(kind="gp2", size_gib=1000))
@@ -324,8 +324,8 @@ def test_a_signal_while_a_gate_starts_is_an_interruption(monkeypatch, tmp_path, 
         raise KeyboardInterrupt
 
     for name in ("check_machine", "find_daemon", "new_home"):
-        monkeypatch.setattr(f"plimsoll.gate.place.{name}", lambda: tmp_path)
-    owner = "plimsoll.gate.gate" if step == "clean_stale" else "plimsoll.gate.place"
+        monkeypatch.setattr(f"plimsoll_lab.gate.place.{name}", lambda: tmp_path)
+    owner = "plimsoll_lab.gate.gate" if step == "clean_stale" else "plimsoll_lab.gate.place"
     monkeypatch.setattr(f"{owner}.{step}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mount_until_ended(flags(mount=tmp_path / "mount", output=tmp_path / "run.json"))

@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import experiment
-from plimsoll.app.experiment import claims_pipeline as analysis
 from plimsoll.cli.commands import app
-from plimsoll.lab.experiments.claims_pipeline import story
+from plimsoll_lab.experiments.claims_pipeline import story
+from plimsoll_lab.judges import claims_pipeline as analysis
 
 RUN = ("lab", "run", "claims-pipeline")
 

@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 import experiments
 import pooled_reports
-from plimsoll.app.experiment import search_service
-from plimsoll.app.experiment.pooled import cluster
 from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
+from plimsoll_lab.judges import search_service
+from plimsoll_lab.judges.pooled import cluster
 
 SEARCH, POOLED = (("lab", "run", name, "--quick", "--html", "x.html") for name in ("search-service", "pooled-cluster"))
 WRONG = replace(experiments.RIGHT, is_right=False)

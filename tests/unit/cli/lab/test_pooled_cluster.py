@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from plimsoll.app.experiment.pooled import cluster as analysis
 from plimsoll.cli.commands import app
 from plimsoll.cli.endings import run_to_end
-from plimsoll.lab.experiments import room
+from plimsoll_lab.experiments import room
+from plimsoll_lab.judges.pooled import cluster as analysis
 from pooled_reports import report
 
 RUN = ("lab", "run", "pooled-cluster", "--quick")

@@ -9,18 +9,18 @@ from typer.testing import CliRunner
 import databases
 from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.commands import app
-from plimsoll.cli.lab import run as lab_run
-from plimsoll.cli.lab.run import LabFlags, plan_of, run_postgres
 from plimsoll.errors import UsageError
-from plimsoll.gate.record import snapshot_of, truth_of
-from plimsoll.lab.load.workload import LoadPace
-from plimsoll.lab.sessions import mysql
-from plimsoll.lab.sessions.mysql import MySqlPlan
-from plimsoll.lab.sessions.postgres import PostgresPlan
-from plimsoll.lab.sessions.session import Outcome, progress_of
-from plimsoll.model.lab import LabProgress
 from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import GIB, MIB
+from plimsoll_lab.cli.lab import run as lab_run
+from plimsoll_lab.cli.lab.run import LabFlags, plan_of, run_postgres
+from plimsoll_lab.gate.record import snapshot_of, truth_of
+from plimsoll_lab.load.workload import LoadPace
+from plimsoll_lab.model.lab import LabProgress
+from plimsoll_lab.sessions import mysql
+from plimsoll_lab.sessions.mysql import MySqlPlan
+from plimsoll_lab.sessions.postgres import PostgresPlan
+from plimsoll_lab.sessions.session import Outcome, progress_of
 from unit.gate.cgroup_double import simulate_cgroup
 from unit.lab.fixture_record import BEGAN_S, record
 from unit.lab.sessions.test_session import status

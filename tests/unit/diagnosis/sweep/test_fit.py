@@ -4,10 +4,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.model.ceiling import Phase
-from plimsoll.model.sweep import Direction, Pattern, Sweep, SweepFit, UnitEvidence
 from plimsoll.units import kib
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.model.sweep import Direction, Pattern, Sweep, SweepFit, UnitEvidence
 from simulated_sweeps import SIZES_KIB, UNIT_BYTES, point, stage, sweep
 
 POWERS_KIB = (8, 16, 32, 64, 128, 256, 512, 1024)

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from plimsoll.lab.experiments.histogram import CountedBuckets
+from plimsoll_lab.experiments.histogram import CountedBuckets
 
 BEFORE = CountedBuckets.of([(1.0, 5), (2.0, 5), (inf, 5)])
 AFTER = CountedBuckets.of([(2.0, 25), (1.0, 15), (inf, 30)])

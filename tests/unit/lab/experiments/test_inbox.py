@@ -2,7 +2,7 @@
 
 import httpx
 
-from plimsoll.lab.experiments.inbox import MessageInbox
+from plimsoll_lab.experiments.inbox import MessageInbox
 
 
 def test_messages_are_kept_in_the_order_in_which_they_come():

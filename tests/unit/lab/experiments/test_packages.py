@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError
-from plimsoll.lab.experiments.packages import set_up_packages
+from plimsoll_lab.experiments.packages import set_up_packages
 
 # mkdir(1) fails where another one works.
 ALONE = ".venv/run:\n\t@mkdir .venv; sleep 0.2; touch .venv/run; echo once >> made\n"

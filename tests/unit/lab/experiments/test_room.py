@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.experiments import room
 from plimsoll.units import GIB
+from plimsoll_lab.experiments import room
 
 Machine = Callable[..., dict[str, Path]]
 

@@ -1,8 +1,8 @@
 """A gate's record is moved to another moment, and its clock still leads to real time."""
 
-from plimsoll.gate.record import snapshot_of
-from plimsoll.lab.experiments.timeline import moved
 from plimsoll.model.metric import Metric
+from plimsoll_lab.experiments.timeline import moved
+from plimsoll_lab.gate.record import snapshot_of
 from unit.gate.gate_lines import START_S, lines
 from unit.gate.test_scale import SCALED
 

@@ -3,8 +3,8 @@
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.load.dataset import dataset_of
 from plimsoll.units import GIB, MIB
+from plimsoll_lab.load.dataset import dataset_of
 
 
 @pytest.mark.parametrize("memory_bytes", [64 * MIB, 512 * MIB, 3 * GIB])

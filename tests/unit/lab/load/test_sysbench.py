@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.load.sysbench import _PROGRESS, _SUMMARY, load_of
-from plimsoll.lab.servers.mysql import MariaDb
 from plimsoll.units import MIB
+from plimsoll_lab.load.sysbench import _PROGRESS, _SUMMARY, load_of
+from plimsoll_lab.servers.mysql import MariaDb
 
 
 @pytest.mark.parametrize(("name", "ratio", "tables"), [("scan", 2, 16), ("oltp", 4, 1)])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.load.workload import Clients, Workload, workload_of
-from plimsoll.lab.servers.postgres import Postgres
+from plimsoll_lab.load.workload import Clients, Workload, workload_of
+from plimsoll_lab.servers.postgres import Postgres
 
 SUMMARY = """\
 transaction type: <builtin: select only>

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers import debian
-from plimsoll.lab.servers.debian import DebianFile
-from plimsoll.lab.servers.package import DebianPackage
-from plimsoll.lab.servers.store import ServerStore, download_bytes
+from plimsoll_lab.servers import debian
+from plimsoll_lab.servers.debian import DebianFile
+from plimsoll_lab.servers.package import DebianPackage
+from plimsoll_lab.servers.store import ServerStore, download_bytes
 
 SMALL = DebianPackage(name="small", title="Small", packages=("small-server",))
 URIS = """Reading package lists...

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.servers.java import find_java, last_error, version_of
+from plimsoll.fleet.spark.java import find_java, version_of
+from plimsoll_lab.servers.java import last_error
 
 
 def java(folder: Path, says: str) -> Path:

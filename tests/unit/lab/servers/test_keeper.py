@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.lab.servers import keeper
+from plimsoll_lab.servers import keeper
 
 
 def job(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from plimsoll.lab.servers.link import Link
+from plimsoll_lab.servers.link import Link
 
 WAIT_S = 30.0
 SILENCE_S = 0.5

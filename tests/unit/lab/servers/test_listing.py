@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from plimsoll.lab.servers.listing import lab_servers
-from plimsoll.lab.servers.package import KAFKA, PACKAGES
-from plimsoll.lab.servers.store import ServerStore
+from plimsoll_lab.servers.listing import lab_servers
+from plimsoll_lab.servers.package import KAFKA, PACKAGES
+from plimsoll_lab.servers.store import ServerStore
 
 
 def test_what_is_in_the_store_is_here(tmp_path: Path):

@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree as ET
 
-from plimsoll.lab.servers.maven import project_of
-from plimsoll.lab.servers.package import OPENSEARCH, S3
+from plimsoll_lab.servers.maven import project_of
+from plimsoll_lab.servers.package import OPENSEARCH, S3
 
 SPACE = "{http://maven.apache.org/POM/4.0.0}"
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from contract.tree import ROOT
-from plimsoll.cli.lab.servers import Downloaded, Started
-from plimsoll.lab.servers.package import PACKAGES, MavenPackage, Package, PipPackage
-from plimsoll.lab.servers.started import STARTED
+from plimsoll_lab.cli.lab.servers import Downloaded, Started
+from plimsoll_lab.servers.package import PACKAGES, MavenPackage, Package, PipPackage
+from plimsoll_lab.servers.started import STARTED
 
 OF_MAVEN = [package for package in PACKAGES.values() if isinstance(package, MavenPackage)]
 OF_PIP = [package for package in PACKAGES.values() if isinstance(package, PipPackage)]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers import pip
-from plimsoll.lab.servers.account import ServerAccount
-from plimsoll.lab.servers.package import PipPackage
-from plimsoll.lab.servers.store import ServerStore
+from plimsoll_lab.servers import pip
+from plimsoll_lab.servers.account import ServerAccount
+from plimsoll_lab.servers.package import PipPackage
+from plimsoll_lab.servers.store import ServerStore
 
 LOCK = "small==1.0 --hash=sha256:00\n"
 

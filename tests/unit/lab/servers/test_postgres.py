@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.servers import account, postgres
-from plimsoll.lab.servers.account import ServerAccount, unprivileged_account
-from plimsoll.lab.servers.postgres import Postgres, wheel_binaries
+from plimsoll_lab.servers import account, postgres
+from plimsoll_lab.servers.account import ServerAccount, unprivileged_account
+from plimsoll_lab.servers.postgres import Postgres, wheel_binaries
 
 
 def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from plimsoll.lab.servers.processes import below, kill_below
-from plimsoll.lab.servers.server import keep_ports
+from plimsoll_lab.servers.processes import below, kill_below
+from plimsoll_lab.servers.server import keep_ports
 
 # A process that adopts orphans, a child of it, and grandchildren that a thread has started in sessions of their own.
 TREE = textwrap.dedent("""

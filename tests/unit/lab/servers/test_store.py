@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.servers.layout import lay_out
-from plimsoll.lab.servers.package import LockedFile, MavenPackage, ServerModule
-from plimsoll.lab.servers.store import ServerStore, default_store
+from plimsoll_lab.servers.layout import lay_out
+from plimsoll_lab.servers.package import LockedFile, MavenPackage, ServerModule
+from plimsoll_lab.servers.store import ServerStore, default_store
 
 JAR = b"a jar"
 

@@ -7,12 +7,12 @@ import pytest
 
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import GateSetup, stages_of
-from plimsoll.gate.record import Bound, RecordLine, snapshot_of, truth_of
-from plimsoll.lab.sessions.ground import compare_with_truth
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis
-from plimsoll.model.lab import GroundTruth
+from plimsoll_lab.gate.config import GateSetup, stages_of
+from plimsoll_lab.gate.record import Bound, RecordLine, snapshot_of, truth_of
+from plimsoll_lab.model.lab import GroundTruth
+from plimsoll_lab.sessions.ground import compare_with_truth
 from unit.lab.fixture_record import record, setup
 
 IN_2019 = timegm((2019, 6, 1, 0, 0, 0))

@@ -7,14 +7,14 @@ import pytest
 
 from plimsoll.catalog.load import catalog
 from plimsoll.errors import UsageError
-from plimsoll.gate.config import GateSetup, stages_of
-from plimsoll.gate.control import GateStatus
-from plimsoll.lab.load.workload import Workload
-from plimsoll.lab.sessions.postgres import sized_setup
-from plimsoll.lab.sessions.session import check_memory, progress_of
 from plimsoll.model.ceiling import Family, Phase
-from plimsoll.model.lab import LabProgress, StageNow
 from plimsoll.units import MIB
+from plimsoll_lab.gate.config import GateSetup, stages_of
+from plimsoll_lab.gate.control import GateStatus
+from plimsoll_lab.load.workload import Workload
+from plimsoll_lab.model.lab import LabProgress, StageNow
+from plimsoll_lab.sessions.postgres import sized_setup
+from plimsoll_lab.sessions.session import check_memory, progress_of
 from unit.lab.fixture_record import setup
 
 

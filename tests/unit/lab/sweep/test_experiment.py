@@ -3,14 +3,14 @@
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.sweep.fit import fit_sweep
 from plimsoll.errors import UsageError
-from plimsoll.gate.config import GateSetup, stages_of
-from plimsoll.lab.sweep.cases import CASES
-from plimsoll.lab.sweep.experiment import LAB_SIZES_BYTES, cases_named, length_s, phases_of, published_of, truths_of
-from plimsoll.lab.sweep.plan import SweepPlan
 from plimsoll.model.ceiling import Phase
 from plimsoll.units import KIB
+from plimsoll_lab.fit.fit import fit_sweep
+from plimsoll_lab.gate.config import GateSetup, stages_of
+from plimsoll_lab.sweep.cases import CASES
+from plimsoll_lab.sweep.experiment import LAB_SIZES_BYTES, cases_named, length_s, phases_of, published_of, truths_of
+from plimsoll_lab.sweep.plan import SweepPlan
 from simulated_sweeps import sweep
 
 SIZES_KIB = [size / KIB for size in LAB_SIZES_BYTES]

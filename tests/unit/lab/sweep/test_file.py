@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep import file as sweep_file
-from plimsoll.lab.sweep.file import file_at
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.sweep import file as sweep_file
+from plimsoll_lab.sweep.file import file_at
 
 
 @pytest.fixture(autouse=True)

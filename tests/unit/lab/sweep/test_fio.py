@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.sweep import fio
-from plimsoll.lab.sweep.fio import parts_of, point_of, sweep_path
-from plimsoll.lab.sweep.plan import ByteBudget, Step, SweepPlan, check_plan
-from plimsoll.model.sweep import Direction, Pattern
 from plimsoll.units import KIB, MIB
+from plimsoll_lab.model.sweep import Direction, Pattern
+from plimsoll_lab.sweep import fio
+from plimsoll_lab.sweep.fio import parts_of, point_of, sweep_path
+from plimsoll_lab.sweep.plan import ByteBudget, Step, SweepPlan, check_plan
 
 STEP = Step(size_bytes=64 * KIB, pattern=Pattern.SCATTERED, direction=Direction.READ, depth=32, length_s=4.0)
 
@@ -87,7 +87,7 @@ def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     file = tmp_path / "data"
     file.write_bytes(b"x" * MIB)
-    monkeypatch.setattr("plimsoll.lab.sweep.file.FILE_MIN_BYTES", KIB)
+    monkeypatch.setattr("plimsoll_lab.sweep.file.FILE_MIN_BYTES", KIB)
 
     with pytest.raises(SourceError, match="refuses direct I/O"):
         sweep_path(file, SweepPlan(sizes_bytes=(4096,)), allow_writes=False, show_progress=print)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.lab.sweep.rates import error_of_mean, steady_from
+from plimsoll_lab.sweep.rates import error_of_mean, steady_from
 
 
 def test_what_credits_of_idle_time_bring_is_left_out():

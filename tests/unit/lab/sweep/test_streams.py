@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plimsoll.errors import UsageError
-from plimsoll.lab.sweep.plan import SweepPlan
-from plimsoll.lab.sweep.postgres import fit_to_server
-from plimsoll.lab.sweep.server import SweepServerFacts, scratch_bytes
-from plimsoll.lab.sweep.streams import Piece, parts_of, stride_of, within
-from plimsoll.model.sweep import Pattern
 from plimsoll.units import GIB, KIB, MIB
+from plimsoll_lab.model.sweep import Pattern
+from plimsoll_lab.sweep.plan import SweepPlan
+from plimsoll_lab.sweep.postgres import fit_to_server
+from plimsoll_lab.sweep.server import SweepServerFacts, scratch_bytes
+from plimsoll_lab.sweep.streams import Piece, parts_of, stride_of, within
 
 
 def facts(**other) -> SweepServerFacts:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from experiments import RIGHT, experiment, phase
 from plimsoll.app.render import render
 from plimsoll.reports.chart.look import LIGHT
-from plimsoll.reports.experiment.chart import experiment_spec
+from plimsoll_lab.reports.drawn import drawn
+from plimsoll_lab.reports.experiment.chart import experiment_spec
 
 WRONG = replace(RIGHT, found="unknown", is_right=False)
 
@@ -17,7 +18,7 @@ WRONG = replace(RIGHT, found="unknown", is_right=False)
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
 def test_every_form_ends_with_a_newline_and_bears_the_scale(form):
     """Nobody sees a rate without it."""
-    text = render(experiment(), form, width=100 if form == "text" else None)
+    text = render(drawn(experiment()), form, width=100 if form == "text" else None)
 
     assert text.endswith("\n")
     assert "1:40" in text or '"scale": 40' in text
@@ -25,7 +26,7 @@ def test_every_form_ends_with_a_newline_and_bears_the_scale(form):
 
 def test_json_has_every_phase():
     """With what Plimsoll said, and whether all of it is right."""
-    found = json.loads(render(experiment(phase(), phase(1, checks=(WRONG,))), "json"))
+    found = json.loads(render(drawn(experiment(phase(), phase(1, checks=(WRONG,)))), "json"))
 
     assert [True, False] == [one["is_right"] for one in found["phases"]]
     assert found["is_right"] is False

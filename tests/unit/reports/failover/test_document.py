@@ -6,20 +6,21 @@ import pytest
 
 import failover_reports
 from plimsoll.app.render import render
-from plimsoll.model.failover import Fault
+from plimsoll_lab.model.failover import Fault
+from plimsoll_lab.reports.drawn import drawn
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
 def test_every_round_is_in_every_form(form):
     """With what was done to the node, and what the pooler did."""
-    text = " ".join(render(failover_reports.report(), form, width=200).split())
+    text = " ".join(render(drawn(failover_reports.report()), form, width=200).split())
 
     for words in ("killed", "cut off from etcd", "handed over", "saw nothing", "node2 standby"):
         assert words in text
 
 
 def test_the_json_form_has_all_numbers():
-    found = json.loads(render(failover_reports.report(refused_there=1), "json"))
+    found = json.loads(render(drawn(failover_reports.report(refused_there=1)), "json"))
 
     assert "plimsoll.failover/1" == found["schema"]
     assert (0, 1, False) == (found["lost"], found["refused_there"], found["is_kept"])

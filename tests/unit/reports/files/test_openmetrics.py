@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from builders import snapshot, timed
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.reports.files.openmetrics import name_of, render_openmetrics
+from plimsoll_lab.reports.openmetrics import name_of, render_openmetrics
 
 INSTANCE = Instance(
     identifier='orders "primary"\\one',

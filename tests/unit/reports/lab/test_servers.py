@@ -1,8 +1,8 @@
 """The list of servers, as people read it."""
 
-from plimsoll.model.lab import LabServer
 from plimsoll.reports.document.text import document_text
-from plimsoll.reports.lab.servers import servers_document
+from plimsoll_lab.model.lab import LabServer
+from plimsoll_lab.reports.lab.servers import servers_document
 
 
 def server(name: str, place: str, size: int | None) -> LabServer:

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from plimsoll.model.ceiling import Dimension, Phase
-from plimsoll.model.lab import StageNow
-from plimsoll.reports.lab.text import live, progress_lines
+from plimsoll_lab.model.lab import StageNow
+from plimsoll_lab.reports.lab.text import live, progress_lines
 from unit.reports.fixture_lab import MB, PROGRESS
 
 

@@ -4,7 +4,8 @@ import json
 
 from plimsoll.app.render import render
 from plimsoll.reports.chart.look import LIGHT
-from plimsoll.reports.pooled.chart import pooled_spec
+from plimsoll_lab.reports.drawn import drawn
+from plimsoll_lab.reports.pooled.chart import pooled_spec
 from pooled_reports import phase, report
 
 
@@ -31,7 +32,7 @@ def test_nothing_is_drawn_between_two_phases():
 
 def test_the_page_has_the_chart_and_the_scale():
     """One page, with both."""
-    page = render(report(), "html")
+    page = render(drawn(report()), "html")
 
     assert "scale 1:10" in page
     assert "<svg" in page
@@ -39,7 +40,7 @@ def test_the_page_has_the_chart_and_the_scale():
 
 def test_json_says_whether_it_is_right_and_whole():
     """Properties of the report are fields of the form."""
-    found = json.loads(render(report(phase_count=7), "json"))
+    found = json.loads(render(drawn(report(phase_count=7)), "json"))
 
     assert (False, True) == (found["is_right"], found["is_interrupted"])
     assert {"no_answer": 2800, "refused": 211} == found["phases"][0]["figures"]["given_up"]

@@ -7,12 +7,13 @@ import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from plimsoll.app.render import Sweeps, render
+from plimsoll.app.render import render
 from plimsoll.errors import UsageError
-from plimsoll.model.sweep import Estimate, SweepReport
-from plimsoll.reports.sweep.chart import sweep_spec, write_sweep_picture
-from plimsoll.reports.sweep.json import render_sweep_json
-from plimsoll.reports.sweep.outline import estimate, sweep_outline
+from plimsoll_lab.model.sweep import Estimate, SweepReport
+from plimsoll_lab.reports.drawn import drawn_sweeps
+from plimsoll_lab.reports.sweep.chart import sweep_spec, write_sweep_picture
+from plimsoll_lab.reports.sweep.json import render_sweep_json
+from plimsoll_lab.reports.sweep.outline import estimate, sweep_outline
 from unit.reports.fixture_sweep import report
 
 
@@ -46,7 +47,7 @@ def test_a_number_is_never_reported_without_its_range(found, unit, expected):
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_text_keeps_to_its_width_and_says_everything(width):
     """Rates, limits, what is known, what was published, what cannot be reported."""
-    text = render(Sweeps(reports=(report(), report())), width=width)
+    text = render(drawn_sweeps((report(), report())), width=width)
 
     assert max(cell_len(line) for line in text.splitlines()) <= width
     for sentence in ("READS, BASELINE", "READS, BURST", "scattered", "256 KiB", "+2.2 %", "-0.3 %"):
@@ -66,9 +67,9 @@ def test_json_holds_all_points_and_comes_back():
 
 def test_the_page_loads_nothing_and_has_the_charts():
     """Equal reports give equal pages."""
-    page = render(Sweeps(reports=(report(), report())), "html")
+    page = render(drawn_sweeps((report(), report())), "html")
 
-    assert page == render(Sweeps(reports=(report(), report())), "html")
+    assert page == render(drawn_sweeps((report(), report())), "html")
     assert 2 == page.count("<figure")
     assert "http-equiv" in page
     assert 1 == page.count("<script")
@@ -80,8 +81,8 @@ def test_names_from_outside_are_escaped():
     odd = replace(report().sweep, subject="<b>\x1b[31m</b>")
     odd_report = replace(report(), sweep=odd)
 
-    assert "<b>" not in render(Sweeps(reports=(odd_report,)), "html")
-    assert "\x1b" not in render(Sweeps(reports=(odd_report,)), width=80)
+    assert "<b>" not in render(drawn_sweeps((odd_report,)), "html")
+    assert "\x1b" not in render(drawn_sweeps((odd_report,)), width=80)
 
 
 def test_the_chart_is_a_valid_specification():

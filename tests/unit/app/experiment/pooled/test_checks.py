@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from inspections import cause, inspection
-from plimsoll.app.experiment.pooled.checks import checks_of, named
-from plimsoll.app.experiment.pooled.cluster import PooledJudge, pooler_words, sizing_of, void_reason
-from plimsoll.lab.experiments.pooled_cluster.ground import PooledPlan
-from plimsoll.lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
 from plimsoll.model.cause import CauseKind
+from plimsoll_lab.experiments.pooled_cluster.ground import PooledPlan
+from plimsoll_lab.experiments.pooled_cluster.story import Expected, fleet_of, phases_of
+from plimsoll_lab.judges.pooled.checks import checks_of, named
+from plimsoll_lab.judges.pooled.cluster import PooledJudge, pooler_words, sizing_of, void_reason
 from pooled_reports import FIGURES, run
 
 STORM = cause(

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 import pooled_reports
-from plimsoll.app.experiment.pooled.outcome import outcome_of
-from plimsoll.lab.experiments.pooled_cluster.play import PooledRun
-from plimsoll.lab.experiments.pooled_cluster.story import Expected
+from plimsoll_lab.experiments.pooled_cluster.play import PooledRun
+from plimsoll_lab.experiments.pooled_cluster.story import Expected
+from plimsoll_lab.judges.pooled.outcome import outcome_of
 from pooled_reports import FIGURES
 
 

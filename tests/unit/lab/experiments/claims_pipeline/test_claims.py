@@ -3,7 +3,7 @@
 import csv
 from io import StringIO
 
-from plimsoll.lab.experiments.claims_pipeline.claims import claim_lines, member_count
+from plimsoll_lab.experiments.claims_pipeline.claims import claim_lines, member_count
 
 SIZE_BYTES = 1_000_000
 

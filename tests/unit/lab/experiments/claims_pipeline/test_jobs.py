@@ -8,10 +8,10 @@ from typing import Self
 import pytest
 
 from plimsoll.errors import SourceError
-from plimsoll.lab.experiments.claims_pipeline import jobs as jobs_module
-from plimsoll.lab.experiments.claims_pipeline.database import VIEWS
-from plimsoll.lab.experiments.claims_pipeline.jobs import Batch, Jobs, WorkerDisk
-from plimsoll.lab.experiments.claims_pipeline.story import LoadPath
+from plimsoll_lab.experiments.claims_pipeline import jobs as jobs_module
+from plimsoll_lab.experiments.claims_pipeline.database import VIEWS
+from plimsoll_lab.experiments.claims_pipeline.jobs import Batch, Jobs, WorkerDisk
+from plimsoll_lab.experiments.claims_pipeline.story import LoadPath
 
 ROWS = b"1,2022,0,0\n" * 20_000
 

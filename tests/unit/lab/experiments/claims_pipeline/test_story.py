@@ -5,11 +5,11 @@ from itertools import pairwise
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import GateSetup, stages_of
-from plimsoll.lab.experiments.claims_pipeline import story
-from plimsoll.lab.experiments.claims_pipeline.ground import ClaimsPlan
-from plimsoll.lab.experiments.claims_pipeline.story import PHASES, LoadPath, phases_of
 from plimsoll.model.instance import Instance
+from plimsoll_lab.experiments.claims_pipeline import story
+from plimsoll_lab.experiments.claims_pipeline.ground import ClaimsPlan
+from plimsoll_lab.experiments.claims_pipeline.story import PHASES, LoadPath, phases_of
+from plimsoll_lab.gate.config import GateSetup, stages_of
 
 
 def chain(instance: Instance) -> dict[str, tuple[float, float]]:

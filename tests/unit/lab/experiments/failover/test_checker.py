@@ -3,9 +3,9 @@
 import psycopg
 import pytest
 
-from plimsoll.lab.experiments.failover.checker import is_refusal, longest_gap_s
-from plimsoll.lab.experiments.failover.database import message_of
-from plimsoll.model.failover import nearest_rank
+from plimsoll_lab.experiments.failover.checker import is_refusal, longest_gap_s
+from plimsoll_lab.experiments.failover.database import message_of
+from plimsoll_lab.model.failover import nearest_rank
 
 
 class Answered(psycopg.Error):

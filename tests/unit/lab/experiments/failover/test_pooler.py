@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.lab.experiments.failover.pooler import Attempt, changes_of, view_of
+from plimsoll_lab.experiments.failover.pooler import Attempt, changes_of, view_of
 
 UP = {"a": ("up", "primary"), "b": ("up", "standby")}
 TAKEN_OVER = {"a": ("down", "standby"), "b": ("up", "primary")}

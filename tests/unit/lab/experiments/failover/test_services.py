@@ -1,7 +1,7 @@
 """What services did between two moments."""
 
-from plimsoll.lab.experiments.failover.services import Looked, fleet_of, fleet_words, services_view
-from plimsoll.lab.experiments.pooled_cluster.system import ServiceCounts
+from plimsoll_lab.experiments.failover.services import Looked, fleet_of, fleet_words, services_view
+from plimsoll_lab.experiments.pooled_cluster.system import ServiceCounts
 
 
 def test_only_what_happened_between_counts():

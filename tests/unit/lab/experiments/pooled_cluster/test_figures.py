@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from plimsoll.lab.experiments.pooled_cluster.figures import carried_per_s, figures_of, grown, held_s, sample_of
-from plimsoll.lab.experiments.pooled_cluster.play import is_quiet, sized_fleet
-from plimsoll.lab.experiments.pooled_cluster.story import fleet_of
-from plimsoll.lab.experiments.pooled_cluster.system import ServiceCounts, ServiceLatency, ServiceNow
 from plimsoll.model.pool_size import ServerCapacity, Service
 from plimsoll.pools.pool_size import size_pools
+from plimsoll_lab.experiments.pooled_cluster.figures import carried_per_s, figures_of, grown, held_s, sample_of
+from plimsoll_lab.experiments.pooled_cluster.play import is_quiet, sized_fleet
+from plimsoll_lab.experiments.pooled_cluster.story import fleet_of
+from plimsoll_lab.experiments.pooled_cluster.system import ServiceCounts, ServiceLatency, ServiceNow
 
 FIRST = ServiceCounts(
     arrivals=100,

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from plimsoll.lab.experiments.pooled_cluster import play as playing
-from plimsoll.lab.experiments.pooled_cluster.ground import PooledPlan
-from plimsoll.lab.experiments.pooled_cluster.play import PooledEdges, PooledRun, play
-from plimsoll.lab.experiments.pooled_cluster.story import fleet_of, phases_of
+from plimsoll_lab.experiments.pooled_cluster import play as playing
+from plimsoll_lab.experiments.pooled_cluster.ground import PooledPlan
+from plimsoll_lab.experiments.pooled_cluster.play import PooledEdges, PooledRun, play
+from plimsoll_lab.experiments.pooled_cluster.story import fleet_of, phases_of
 from pooled_reports import FIGURES
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.lab.experiments.pooled_cluster.processors import (
+from plimsoll_lab.experiments.pooled_cluster.processors import (
     OTHERS,
     ProcessorReading,
     read_processors,

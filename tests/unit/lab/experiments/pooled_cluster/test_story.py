@@ -2,7 +2,7 @@
 
 import pytest
 
-from plimsoll.lab.experiments.pooled_cluster.story import (
+from plimsoll_lab.experiments.pooled_cluster.story import (
     SCALE_LEAST,
     SCALE_MOST,
     TARGET_PER_S,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.experiments.pooled_cluster.system import (
+from plimsoll_lab.experiments.pooled_cluster.system import (
     Fleet,
     PooledSystem,
     ServiceCounts,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.experiments.pooled_cluster.unmended import have_unmended
+from plimsoll_lab.experiments.pooled_cluster.unmended import have_unmended
 
 
 def script(folder: Path, text: str) -> Path:

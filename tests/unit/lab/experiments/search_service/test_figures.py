@@ -2,12 +2,12 @@
 
 import pytest
 
-from plimsoll.gate.record import truth_of
-from plimsoll.lab.experiments.database import ResponseProbe
-from plimsoll.lab.experiments.histogram import CountedBuckets
-from plimsoll.lab.experiments.search_service.database import TupleCounters
-from plimsoll.lab.experiments.search_service.figures import PhaseWatch, figures_of
-from plimsoll.lab.experiments.search_service.system import ServiceCounters
+from plimsoll_lab.experiments.database import ResponseProbe
+from plimsoll_lab.experiments.histogram import CountedBuckets
+from plimsoll_lab.experiments.search_service.database import TupleCounters
+from plimsoll_lab.experiments.search_service.figures import PhaseWatch, figures_of
+from plimsoll_lab.experiments.search_service.system import ServiceCounters
+from plimsoll_lab.gate.record import truth_of
 from unit.gate.gate_lines import held, lines
 
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from plimsoll.catalog.load import catalog
-from plimsoll.gate.config import GateSetup, stages_of
-from plimsoll.lab.experiments.search_service.story import LONGER, PHASES, StoryPhase, Vacuum, phases_of
+from plimsoll_lab.experiments.search_service.story import LONGER, PHASES, StoryPhase, Vacuum, phases_of
+from plimsoll_lab.gate.config import GateSetup, stages_of
 
 
 def throughput(phase: StoryPhase) -> float:

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from plimsoll.errors import SourceError, UsageError
-from plimsoll.lab.experiments.search_service.system import SearchService
+from plimsoll_lab.experiments.search_service.system import SearchService
 
 METRICS = """# TYPE search_events_read counter
 search_events_read_total 120.0

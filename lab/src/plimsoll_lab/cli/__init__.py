@@ -1,0 +1,1 @@
+"""The commands of the lab: parse options, call what they need, and print."""

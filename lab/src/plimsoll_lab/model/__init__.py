@@ -1,0 +1,1 @@
+"""The nouns of the lab: frozen values. They import nothing but those of Plimsoll."""

@@ -1,0 +1,1 @@
+"""The JSON Schemas of the reports of the lab."""
