@@ -42,7 +42,9 @@ def pulses_of(
     for one in intervals:
         waits &= ~((frame.time_s < one.end_s) & (frame.time_s + frame.width_s > one.start_s))
     found: list[Interval] = []
-    present = [c for c in ceilings if c.family in RATE_FAMILIES and c.phase is not Phase.LEGACY and c.value > 0]
+    # Credits pay for a minute at a burst maximum, and it ends by itself.
+    left_out = (Phase.LEGACY, Phase.BURST)
+    present = [c for c in ceilings if c.family in RATE_FAMILIES and c.phase not in left_out and c.value > 0]
     # The lowest number that is reached is the one that binds.
     for ceiling in sorted(present, key=lambda c: c.value):
         rate = frame.bytes_per_s if ceiling.dimension is Dimension.THROUGHPUT else frame.ops_per_s

@@ -22,7 +22,7 @@ CLAIMS = Path(__file__).parents[4] / "examples" / "claims-pipeline" / "snapshot.
 M6IN = Lacking(lambda what: what.startswith("db.m6in."))
 # What is there, what is cheap, two families of which one has lost its prices, and two that never had any.
 MARKET = ("db.t3.*", "db.t4g.*", "db.m6g.*", "db.r6in.*", "db.m6in.*", "db.m8a.*", "db.r8a.*")
-CHEAPEST_OF_M6IN = "db.m6in.2xlarge"
+CHEAPEST_OF_M6IN = "db.m6in.xlarge"
 
 
 @cache
