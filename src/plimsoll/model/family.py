@@ -235,6 +235,14 @@ CREDITS = {
 """Each rate limit with a bucket, and the family of its credits, for times in which none were left."""
 
 
+def unit_at(family: Family, dimension: Dimension) -> str:
+    """Return the unit of what binds: of a rate by its dimension, else that of the family's maximum or baseline."""
+    if dimension is not Dimension.AMOUNT:
+        return "ops/s" if dimension is Dimension.IOPS else "bytes/s"
+    # Without CPU credits the CPU stays at a ratio.
+    return "ratio" if family is Family.CPU_CREDITS else FAMILIES[family].unit
+
+
 def balance_metrics(dimension: Dimension) -> tuple[Metric, ...]:
     """Return the balances whose credits pay for rates of a dimension."""
     return tuple(m for m, family in BALANCES.items() if FAMILIES[family].dimension is dimension)

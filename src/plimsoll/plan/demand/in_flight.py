@@ -52,7 +52,7 @@ def asked_by_waiting(seen: MeasuredDemand, held: ThrottledSteps, stretch: Episod
     if not first.any() or not np.isfinite(base[first]).all():
         return None
     level = float(np.median(served[first]))
-    overload = rate / level
+    overload = rate / level if level > 0 else 0.0
     if overload < LEAST_OVERLOAD:
         return None
     took, takes = float(np.median(latency[first])), float(np.median(base[first]))
@@ -60,9 +60,12 @@ def asked_by_waiting(seen: MeasuredDemand, held: ThrottledSteps, stretch: Episod
     think_s = max((took - overload * takes) / (overload - 1), 0.0)
     with np.errstate(all="ignore"):
         asked = served * (latency + think_s) / (base + think_s)
-    # The rate is known better than latency, so the result is scaled to it.
-    scale = rate / float(np.median(asked[first]))
-    found: FloatArray = np.where(held_back, asked * scale, np.nan)
+    # The rate is known better than latency, so the result is scaled to it. A latency that was reported as zero says
+    # nothing about who waits.
+    usual = float(np.median(asked[first]))
+    if not usual > 0:
+        return None
+    found: FloatArray = np.where(held_back, asked * (rate / usual), np.nan)
     return found
 
 

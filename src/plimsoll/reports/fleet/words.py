@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TypeVar
 
-from plimsoll.model.ceiling import Family, Phase
-from plimsoll.model.family import FAMILIES
+from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.family import FAMILIES, unit_at
 from plimsoll.model.fleet import FleetRank, FleetVerdict
 from plimsoll.reports.document.parts import Cell, Column, Paragraph, Part, Section, Table, Tone
 from plimsoll.reports.render import words
@@ -74,8 +74,8 @@ def name_cells(row: FleetVerdict) -> tuple[str, str]:
 
 def limit_text(row: FleetVerdict) -> str:
     """Return the ceiling that bound longest, with its number."""
-    unit = "ops/s" if row.dimension == "iops" else "bytes/s"
     family, phase = Family(row.family or Family.UNKNOWN), Phase(row.phase or Phase.FIXED)
+    unit = unit_at(family, Dimension(row.dimension or Dimension.THROUGHPUT))
     return words.limit_value(family, phase, None, row.ceiling or 0.0, unit)
 
 

@@ -8,6 +8,7 @@ Rule 2: unknown and unread stand with what would remedy them, and are never coun
 from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.model.diagnosis import SHORT_WINDOW, Verdict
+from plimsoll.model.family import unit_at
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.overview import BoundTime, Overview, OverviewRow, RemainingAmount, UnreadInstance
 from plimsoll.reports.document.parts import (
@@ -249,8 +250,8 @@ def _word(row: OverviewRow) -> str:
 
 
 def bound_name(bound: BoundTime) -> str:
-    """Return `instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`."""
-    unit = "ops/s" if bound.dimension.value == "iops" else "bytes/s"
+    """Return `instance baseline 287.5 MB/s`, `unknown limit 81.3 MB/s`, `storage space 100 GiB`."""
+    unit = unit_at(bound.family, bound.dimension)
     return words.limit_value(bound.family, bound.phase, bound.former_phase, bound.value, unit)
 
 

@@ -8,8 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from plimsoll.model.ceiling import Dimension
+from plimsoll.model.ceiling import Unit
 from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.family import unit_at
 from plimsoll.model.instance import Instance
 from plimsoll.model.overview import BoundTime, Overview, OverviewRow, UnreadInstance, Usage
 from plimsoll.model.written import Count, Inline, Positive
@@ -46,7 +47,7 @@ class BoundObject(Struct, frozen=True, kw_only=True):
     bound: Inline[BoundTime]
     name: str
     """Family and phase for people."""
-    unit: Literal["bytes/s", "ops/s"]
+    unit: Unit
     """Unit of `value`."""
 
 
@@ -184,7 +185,7 @@ def _bound(bound: BoundTime) -> BoundObject:
     return BoundObject(
         bound=bound,
         name=words.limit_name(bound.family, bound.phase, bound.former_phase),
-        unit="ops/s" if bound.dimension is Dimension.IOPS else "bytes/s",
+        unit=unit_at(bound.family, bound.dimension),
     )
 
 
