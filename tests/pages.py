@@ -3,6 +3,8 @@
 import re
 from html.parser import HTMLParser
 
+from plimsoll.reports.document.parts import Document, Part
+
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -45,3 +47,8 @@ class PageReader(HTMLParser):
     def leaving(self) -> list[str]:
         """References to anything but a place on the same page that exists."""
         return [r for r in self.references if r[:1] != "#" or r[1:] not in self.ids]
+
+
+def document_with(part: Part) -> Document:
+    """A document of one part."""
+    return Document(kind="a test", headline="A test", parts=(part,))

@@ -278,16 +278,3 @@ def render_brief(found: Found, *, width: int | None = None, color: bool = False)
         return visible(text, has_color=color)
 
     return whole(found, draw)
-
-
-def plan_below(plan: Plan, form: Form, width: int | None = None, *, color: bool = False) -> str:
-    """Render a plan below a diagnosis, which has already named the instance, as text or Markdown."""
-    from plimsoll.reports.plan.document import plan_section
-
-    if form == "markdown":
-        from plimsoll.reports.document.markdown import part_in_markdown
-
-        return f"\n{part_in_markdown(plan_section(plan))}\n"
-    from plimsoll.reports.document.text import section_text
-
-    return section_text(plan_section(plan), width=width, color=color)

@@ -95,27 +95,13 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     epochs, loadings = _changes(snapshot, ceilings, window_s)
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
     judged, found, waiting = _judged(snapshot, epochs, frame)
-    intervals = guarded(
-        "events and their effect on intervals",
-        lambda: with_contexts(found, loadings, epochs, snapshot.annotations),
-        found,
-    )
-    intervals = tuple(
-        sorted((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)), key=lambda i: (i.start_s, i.end_s))
-    )
-    time_at = guarded(
-        "limits with the same number",
-        lambda: with_lookalikes(_time_at(intervals), intervals, snapshot.instance, ceilings, catalog, snapshot.series),
-        _time_at(intervals),
-    )
-    time_at = guarded("limits that are over", lambda: with_ends(time_at, intervals, frame), time_at)
+    contexts = partial(with_contexts, found, loadings, epochs, snapshot.annotations)
+    intervals = guarded("events and their effect on intervals", contexts, found)
+    intervals = _in_order((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)))
+    time_at = _times(intervals, snapshot, ceilings, catalog, frame)
     frame_now = judged.frame
-    above = guarded(
-        "use above a limit",
-        lambda: above_of(recent, frame_now, ceilings, intervals),
-        dict[Family, str](),
-        hides=VERDICT,
-    )
+    exceeded = partial(above_of, recent, frame_now, ceilings, intervals)
+    above = guarded("use above a limit", exceeded, dict[Family, str](), hides=VERDICT)
     resources = without_judgement(resources_of(recent, frame_now, ceilings, time_at, is_brief=is_brief), above)
     measured_s = _measured_s(frame)
     buckets, forecasts = _outlook(recent, frame_now, is_brief=is_brief)
@@ -164,6 +150,27 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
         waiting_causes=causes,
         asked_s=snapshot.asked_s,
     )
+
+
+def _in_order(intervals: tuple[Interval, ...]) -> tuple[Interval, ...]:
+    return tuple(sorted(intervals, key=lambda i: (i.start_s, i.end_s)))
+
+
+def _times(
+    intervals: tuple[Interval, ...],
+    snapshot: Snapshot,
+    ceilings: tuple[Ceiling, ...],
+    catalog: Catalog,
+    frame: Frame | None,
+) -> tuple[CeilingTime, ...]:
+    """Return the time at each ceiling, with what else has its number, and whether it is over."""
+    plain = _time_at(intervals)
+    named = guarded(
+        "limits with the same number",
+        lambda: with_lookalikes(plain, intervals, snapshot.instance, ceilings, catalog, snapshot.series),
+        plain,
+    )
+    return guarded("limits that are over", lambda: with_ends(named, intervals, frame), named)
 
 
 def _changes(
@@ -300,7 +307,7 @@ def _judged(
                 (),
                 hides=VERDICT,
             )
-    return judged, tuple(sorted(found, key=lambda i: (i.start_s, i.end_s))), tuple(waiting)
+    return judged, _in_order(tuple(found)), tuple(waiting)
 
 
 def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...], str]:

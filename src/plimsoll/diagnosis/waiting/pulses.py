@@ -20,6 +20,8 @@ from plimsoll.units import format_latency, number
 
 # A mean over a sample that was at the ceiling all the time, with the error of clocks and of the enforced rate.
 AT_RATIO = (0.98, 1.03)
+# Less than this in a whole window is a peak, as for any other maximum (maxima.py).
+LEAST_S = 300.0
 # From one such sample on it is likelier than not; each further one tells the same.
 CONFIDENCE = (0.9, 0.97, 0.99)
 
@@ -55,6 +57,8 @@ def pulses_of(
             at &= not _is_exceeded(share, waits)
         if ceiling.balance_metric in frame.balances:
             at &= allowed_by_credits(ceiling, frame.balances)
+        if float(frame.width_s[at].sum()) < LEAST_S:
+            continue
         runs = runs_of(at).tolist()
         found += [_interval(frame, congestion, reference_s, rate, ceiling, a, b, len(runs)) for a, b in runs]
         waits &= ~at

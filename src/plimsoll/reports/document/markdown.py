@@ -18,11 +18,6 @@ def document_markdown(document: d.Document) -> str:
     return _joined([*head, *_parts(document.parts, 2)]) + "\n"
 
 
-def part_in_markdown(part: d.Part) -> str:
-    """Return a part of a report that is not a document yet, with titles from the second level on."""
-    return _part(part, 2)
-
-
 def _parts(parts: Iterable[d.Part], level: int) -> Iterable[str]:
     for part in parts:
         yield _part(part, level)

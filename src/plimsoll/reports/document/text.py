@@ -54,12 +54,6 @@ def document_text(document: d.Document, *, width: int | None, color: bool, least
     return terminal.rendered([*_whole(document, columns)], width=columns, color=color)
 
 
-def section_text(section: d.Section, *, width: int | None, color: bool) -> str:
-    """Return a section that follows the text of a report that is not a document yet."""
-    columns = terminal.columns_of(width, least=WIDTH_MIN, most=WIDTH_MAX)
-    return terminal.rendered([*_section(section, columns)], width=columns, color=color)
-
-
 def _whole(document: d.Document, width: int) -> Iterable[RenderableType]:
     yield styled(words.plain(document.headline), style=_TONES[document.tone] or "bold")
     for note in document.simulated:

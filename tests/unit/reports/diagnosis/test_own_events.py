@@ -2,11 +2,12 @@
 
 from msgspec.structs import replace
 
+from pages import document_with
 from plimsoll.app.render import Report, render
 from plimsoll.model.own_event import OwnEvent
 from plimsoll.reports.diagnosis.chart import timeline_spec
 from plimsoll.reports.diagnosis.own_events import own_events_section, own_spans
-from plimsoll.reports.document.text import section_text
+from plimsoll.reports.document.text import document_text
 from unit.diagnosis.test_own_events import START_S, diagnosis, event, judged, snapshot
 
 HOSTILE = "<script>alert(1)</script> \x1b[31m\u202e| [x](javascript:y)"
@@ -15,7 +16,7 @@ HOSTILE = "<script>alert(1)</script> \x1b[31m\u202e| [x](javascript:y)"
 def text_of(*events: OwnEvent, bound=((8, 20),)) -> str:
     own = judged(*events, bound=bound)
     section = own_events_section(own, diagnosis(*bound))
-    text = section_text(section, width=160, color=False)
+    text = document_text(document_with(section), width=160, color=False)
     return " ".join(text.replace("\u00a0", " ").split())
 
 

@@ -2,12 +2,13 @@
 
 from msgspec.structs import replace
 
+from pages import document_with
 from plimsoll.app.render import Report, render
 from plimsoll.catalog.load import catalog
 from plimsoll.causes.session_load import statement_load
 from plimsoll.model.session_load import SessionLoad, StretchKind
 from plimsoll.reports.diagnosis.statements import TEXT_SHOWN, statements_section
-from plimsoll.reports.document.text import section_text
+from plimsoll.reports.document.text import document_text
 from session_loads import COPY, session_load, span
 from unit.reports.fixture_diagnosis import CASES
 
@@ -21,7 +22,7 @@ def found_of(load: SessionLoad, engine: str = "postgres"):
 
 
 def text_of(load: SessionLoad, engine: str = "postgres") -> str:
-    text = section_text(statements_section(found_of(load, engine)), width=200, color=False)
+    text = document_text(document_with(statements_section(found_of(load, engine))), width=200, color=False)
     return " ".join(text.replace("\u00a0", " ").split())
 
 

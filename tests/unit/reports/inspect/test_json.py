@@ -1,16 +1,17 @@
 """An inspection as Markdown and as JSON: the same content, the same order."""
 
 import inspections
-from plimsoll.reports.document.markdown import part_in_markdown
+from pages import document_with
+from plimsoll.reports.document.markdown import document_markdown
 from plimsoll.reports.inspect.document import NEVER_RUN, causes_section
 from unit.reports.fixture_diagnosis import page_of, pressed
 
 
 def test_the_section_of_a_diagnosis_begins_with_the_headline():
     """Below a diagnosis it has a heading of its own and the same causes."""
-    shown = part_in_markdown(causes_section(inspections.inspection()))
+    shown = document_markdown(document_with(causes_section(inspections.inspection())))
 
-    assert shown.startswith("## Causes\n\n**Updates of public.documents.body")
+    assert shown.startswith("# A test\n\n## Causes\n\n**Updates of public.documents.body")
     assert "### 2. ◆ warning" in shown
 
 

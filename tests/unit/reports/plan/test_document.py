@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import plans
-from plimsoll.app.render import plan_below, render
+from plimsoll.app.render import Report, render
 from plimsoll.model.plan import Judgement
 from plimsoll.reports.render.commands import command_lines
+from unit.reports.fixture_diagnosis import pressed
 
 
 def text_of(name="claims", *, width=80, color=False):
@@ -32,7 +33,9 @@ def test_the_section_below_a_diagnosis_says_the_same():
     """It has a heading in place of the instance's name, and the same body."""
     plan = plans.claims()
     alone = render(plan, width=80, color=False)
-    below = plan_below(plan, "text", 80)
+    diagnosis, snapshot = pressed()
+    text = render(Report(diagnosis=diagnosis, snapshot=snapshot, plan=plan), width=80)
+    below = text[text.index("\nPLAN\n") :]
 
     assert below.startswith("\nPLAN\n  db.m6g.xlarge with the storage")
     assert alone[alone.index("DEMAND") :] == below[below.index("DEMAND") :]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import plans
 from pages import PageReader
-from plimsoll.app.render import plan_below, render
+from plimsoll.app.render import Report, render
 from plimsoll.reports.plan.document import NEVER_RUN
 from unit.reports.fixture_diagnosis import page_of, pressed
 
@@ -26,7 +26,9 @@ def test_a_license_that_sets_prices_apart_is_reported(license_model, is_said):
 
 def test_markdown_below_a_diagnosis_is_a_section():
     """One heading of the second level, those of the body below it."""
-    shown = plan_below(plans.claims(), "markdown")
+    diagnosis, snapshot = pressed()
+    text = render(Report(diagnosis=diagnosis, snapshot=snapshot, plan=plans.claims()), "markdown")
+    shown = text[text.index("\n## Plan\n") :]
     levels = [len(mark) for mark in re.findall(r"^(#+) ", shown, flags=re.MULTILINE)]
 
     assert levels[0] == 2
