@@ -144,7 +144,7 @@ def test_a_run_that_crashes_is_noticed(monkeypatch, tmp_path):
     def crash(_snapshot: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(diagnose, "diagnose_snapshot", crash)
+    monkeypatch.setattr(diagnose, "diagnose_target", crash)
     (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(60)))
     ended = ran("diagnose", tmp_path / "m.json")
 

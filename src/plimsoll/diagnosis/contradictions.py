@@ -30,14 +30,16 @@ from plimsoll.units import (
 )
 
 # Means over a minute and enforced limits lie within two percent of the documented number; a merged request counts
-# twice where the system counts before the volume does, but not for minutes at a tenth above.
-ABOVE_RATIO = 1.1
+# twice where the system counts before the volume does. A fifth above for minutes is neither.
+ABOVE_RATIO = 1.2
 ABOVE_MIN_S = 300.0
 # Little's law is exact; two metrics of one system differ by clocks and rounding, not by an order of magnitude.
 LITTLE_TIMES = 30.0
 QUEUE_MIN = 0.1
 # A database reads and writes pages; no system sends requests of more than a few MiB to a disk.
 SIZE_BYTES = (256.0, 4.0 * MIB)
+# At less than both of these a rounding makes the size.
+LOAD_MIN = (1000.0, 10e6)
 SAMPLES_MIN = 10
 SPACE_RATIO = 1.02
 
@@ -118,7 +120,8 @@ def _of_rates(frame: Frame) -> Iterator[Missing]:
         times = _usual((frame.queue_depth / in_flight)[(frame.queue_depth > QUEUE_MIN) & (in_flight > 0)])
         # As they were reported: the frame counts large requests in units.
         ops_per_s = frame.read_ops_per_s + frame.write_ops_per_s
-        size_bytes = _usual((frame.bytes_per_s / ops_per_s)[(frame.bytes_per_s > 0) & (ops_per_s > 0)])
+        is_load = (ops_per_s >= LOAD_MIN[0]) | (frame.bytes_per_s >= LOAD_MIN[1])
+        size_bytes = _usual((frame.bytes_per_s / ops_per_s)[is_load & (frame.bytes_per_s > 0) & (ops_per_s > 0)])
     if times is not None and not 1 / LITTLE_TIMES < times < LITTLE_TIMES:
         yield Missing(
             name="latency and queue depth that agree",

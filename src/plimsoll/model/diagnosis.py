@@ -12,7 +12,7 @@ from plimsoll.model.session_load import StatementLoad
 from plimsoll.model.severity import Severity
 from plimsoll.model.snapshot import Annotation
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
-from plimsoll.model.written import After, Count, Moment, Named, Number, OneOf, Positive, Ratio, Window
+from plimsoll.model.written import After, Count, Moment, Named, Number, Positive, Ratio, Window
 
 VERDICT = "verdict"
 """What a gap hides without which no overall verdict can be given."""
@@ -72,7 +72,7 @@ class Interval(Struct, frozen=True, kw_only=True):
     """First moment."""
     end_s: Moment
     """First moment after it."""
-    dimension: Annotated[Dimension, OneOf(("throughput", "iops"))]
+    dimension: Dimension
     """The rate at the ceiling: bytes per second or operations per second, reads and writes together."""
     level: float
     """Served rate at the ceiling, bytes/s or ops/s as `dimension` says."""

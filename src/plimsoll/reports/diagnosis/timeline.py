@@ -72,6 +72,8 @@ class TimelineSamples:
 
 def bucket_length(window_s: tuple[int, int], step_s: int, points_max: int) -> int:
     """Return the seconds per bucket: a whole number of steps, a round one if possible, few enough buckets."""
+    # Without storage metrics there is no step; then the buckets are as many as there may be.
+    step_s = max(step_s, 1)
     shortest = (window_s[1] - window_s[0]) / points_max
     if step_s >= shortest:
         return step_s
