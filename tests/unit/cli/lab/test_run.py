@@ -125,7 +125,7 @@ def busy(monkeypatch) -> list[str]:
                 databases.reading(BEGAN_S, io=(rows[0],)), databases.reading(BEGAN_S + 60, io=(rows[1],))
             )
 
-    monkeypatch.setattr(lab_run, "Watching", Watching)
+    monkeypatch.setattr(lab_run, "Observing", Watching)
     return asked
 
 
