@@ -202,7 +202,7 @@ def test_a_prometheus_is_read(tmp_path: Path):
     series = history("cloudwatch_exporter", minutes_ms, {name: np.full(60, 5.0) for name in CLOUDWATCH.values()})
     out = tmp_path / "snapshot.json"
     with PrometheusDouble(series) as double:
-        ran("record", f"prom:{double.url}", "--identifier", "orders-primary", "--last", "2h", "-o", out)
+        ran("record", f"prom:{double.url}", "--identifier", "orders-primary", "--last", "6h", "-o", out)
 
     assert "orders-primary" == json.loads(out.read_text())["instance"]["identifier"]
 
