@@ -15,6 +15,7 @@ from plimsoll.causes.budget import budget_of
 from plimsoll.causes.connections.connections import causes, missing_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
+from plimsoll.sources.postgres import read
 from plimsoll.sources.postgres.parts import ReadingPart
 from plimsoll.sources.postgres.read import observe
 from plimsoll_lab.servers.postgres import Postgres
@@ -89,8 +90,9 @@ def test_a_storm_that_fills_the_server_is_named(server: Postgres, crowd):
     assert "ConnectionLeak" not in reading
 
 
-def test_a_leak_is_named_with_its_holder(server: Postgres, crowd):
-    """One idle connection more each second, for eleven seconds."""
+def test_a_leak_is_named_with_its_holder(server: Postgres, crowd, monkeypatch: pytest.MonkeyPatch):
+    """One idle connection more each second, for eleven seconds; on a slow machine glances would come less often."""
+    monkeypatch.setattr(read, "_EVERY_S_MAX", 1.0)
     crowd(2, "leaky")
     observation = watched(server, 11.0, *[lambda: crowd(1, "leaky")] * 11)
     result = found(observation)["ConnectionLeak"]

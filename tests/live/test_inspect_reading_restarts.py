@@ -21,7 +21,7 @@ from live.controlled import Controlled, controlled
 from live.installed import DEBIANS, NEWEST, VERSIONS
 from live.machine import clean_environment
 from plimsoll.causes.inspect import inspect
-from plimsoll.cli.inspect.run import status_of
+from plimsoll.cli.inspect import status_of
 from plimsoll.model.database import Observation, Relation
 from plimsoll.reports.inspect.document import headline
 from plimsoll.sources.postgres.read import observe

@@ -9,7 +9,7 @@ import pytest
 
 from live.installed import DEBIANS, VERSIONS, postgres_binaries
 from plimsoll.causes.inspect import inspect
-from plimsoll.cli.inspect.run import status_of
+from plimsoll.cli.inspect import status_of
 from plimsoll.reports.inspect.document import headline
 from plimsoll.sources.postgres.read import observe
 from plimsoll_lab.servers.postgres import Postgres

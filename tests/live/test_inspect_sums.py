@@ -9,7 +9,7 @@ import pytest
 
 from live.installed import NEWEST, postgres_binaries
 from plimsoll.causes.inspect import inspect
-from plimsoll.cli.inspect.run import status_of
+from plimsoll.cli.inspect import status_of
 from plimsoll.model.cause import Cause
 from plimsoll.model.database import Observation
 from plimsoll.sources.postgres.read import observe

@@ -110,7 +110,7 @@ def test_one_wheel_serves_every_python_and_has_all_that_runs(wheel: Path):
         "plimsoll/py.typed",
         "plimsoll/catalog/data/classes.csv",
         "plimsoll/reports/schema/report.schema.json",
-        "plimsoll/reports/templates/report.html.j2",
+        "plimsoll/reports/templates/page.html.j2",
         "plimsoll/web/templates/fleet.html.j2",
         f"{info}/sboms/plimsoll-py.cyclonedx.json",
         f"{info}/licenses/LICENSE",
@@ -213,7 +213,7 @@ def test_the_lab_runs_from_the_wheel_alone(with_lab: Path):
     play = ("--workload", "scan", "--for", "4s")
     text = call(with_lab / "plimsoll", "lab", "postgres", *what, *play, code=2)
 
-    assert "Instance EBS throughput peaked at" in text
+    assert "window is too short" in " ".join(text.split())
     assert not [one for one in mounts() if "plimsoll-lab-" in str(one.place)]
 
 

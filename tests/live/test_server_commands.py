@@ -169,9 +169,9 @@ def test_prometheus_answers_a_query_about_what_it_scraped(prometheus: Prometheus
     def scraped() -> Any:
         return ask(f"{prometheus.address}/api/v1/query?query=up")["data"]["result"]
 
-    wait_for("the first scrape", scraped)
+    # The first scrape of a busy machine may fail.
+    wait_for("a scrape", lambda: scraped() and "1" == scraped()[0]["value"][1])
 
-    assert "1" == scraped()[0]["value"][1]
     assert prometheus.version.startswith(
         ask(f"{prometheus.address}/api/v1/status/buildinfo")["data"]["version"].partition("+")[0]
     )
