@@ -38,7 +38,7 @@ from plimsoll.units import (
 
 # From here on a resource is at its maximum: CloudWatch gives means over a minute, in which a moment may be free.
 FULL_RATIO = 0.99
-# A stretch at the maximum goes on while the use stays above this.
+# Between two samples at the maximum a stretch goes on while the use stays above this.
 _STAYS_RATIO = 0.95
 FULL_MIN_S = 300.0
 # DBInstanceClassMemory, from which max_connections follows, is a tenth or so less than the memory of the class.
@@ -204,7 +204,10 @@ def _full(share: FloatArray, use: Use) -> BoolArray:
         return np.zeros(share.size, dtype=np.bool_)
     at = np.zeros(share.size, dtype=np.bool_)
     for a, b in _stretches(np.nan_to_num(share, nan=0.0) >= _STAYS_RATIO, use):
-        at[a:b] = is_full[a:b].any()
+        full = a + np.flatnonzero(is_full[a:b])
+        # Between two samples at the maximum, not before the first: a disk that fills is not full yet.
+        if full.size:
+            at[full[0] : full[-1] + 1] = True
     return at
 
 

@@ -168,3 +168,17 @@ def test_a_balance_that_never_empties_is_silent():
     )
 
     assert () == found.time_at
+
+
+def test_a_disk_that_fills_is_not_full_before_it_is():
+    """The last five percent are no time at the maximum; a moment above it between two that are not is."""
+    count = HOURS * HOUR
+    share = np.minimum(np.linspace(0.5, 1.2, count), 1.0)
+    share[-30:-25] = 0.97
+    calm = builders.storage(np.full(count, 5e6))
+    free = {Metric.FREE_STORAGE_BYTES: gib(100) * (1 - share)}
+    found = diagnose(builders.snapshot(calm, free, instance=GP3), catalog())
+    (interval,) = found.intervals
+
+    assert builders.START_S + 60 * int(np.argmax(share >= 0.99)) == interval.start_s
+    assert builders.START_S + 60 * count == interval.end_s

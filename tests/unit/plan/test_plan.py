@@ -130,7 +130,7 @@ def test_what_suffices_is_reported_and_only_cheaper_ones_are_shown():
 
     assert Judgement.LIFTS == found.present.judgement
     assert found.headline.startswith("no change is needed")
-    assert "no ceiling bound" in found.present.reason
+    assert "no limit of storage was reached" in found.present.reason
     assert found.options
     assert all(o.usd_per_day_more < 0 for o in found.options)
     assert all(o.judgement is Judgement.LIFTS for o in found.options)

@@ -49,7 +49,7 @@ def observed(demand: Demand, diagnosis: Diagnosis, snapshot: Snapshot, *, allowe
         reason=(
             f"a ceiling bound for {format_ratio(ratio)} of the time measured (you allow {100 * allowed_ratio:g} %)"
             if ratio > 0
-            else "no ceiling bound in the time measured"
+            else "no limit of storage was reached in the time measured"
         ),
         settled_by="",
         # Two readings of the credits for each path, as `effect.judge` returns them.

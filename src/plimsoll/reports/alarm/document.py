@@ -66,7 +66,7 @@ def _headline(found: AlarmSet) -> str:
     if found.held_s is None or found.held_family is None:
         is_quiet = not any(history.fired_s for history in found.histories)
         done = "none would have gone off" if is_quiet else "some would have gone off"
-        return f"{fits}; {done} in this window, and no lasting limit was reached."
+        return f"{fits}; {done} in this window, and no lasting limit of storage was reached."
     fired = [
         history.fired_s[0]
         for alarm, history in zip(found.alarms, found.histories, strict=True)

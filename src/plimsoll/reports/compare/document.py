@@ -20,6 +20,7 @@ from plimsoll.model.comparison import (
     WindowStatistic,
 )
 from plimsoll.model.diagnosis import Diagnosis, Resource, Verdict
+from plimsoll.model.family import unit_at
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.snapshot import Gap
 from plimsoll.reports.compare.headline import compare_headline, limit_of, step_sentence, time_of
@@ -268,8 +269,9 @@ def _time_share(seconds: float | None, share: float | None) -> str:
 def _levels(row: TimePair) -> str:
     """Return `86.875 MB/s`, or `86.875 → 148.5 MB/s` if the sides differ."""
     digits = 4 if row.family is Family.UNKNOWN else 5
+    unit = unit_at(row.family, row.dimension)
     levels = [
-        format_ops_per_s(level) if row.dimension is Dimension.IOPS else format_bytes_per_s(level, digits)
+        format_bytes_per_s(level, digits) if unit == "bytes/s" else words.quantity(level, unit)
         for level in (row.level_before, row.level_after)
         if level is not None
     ]

@@ -39,7 +39,7 @@ def when_cell(start_s: float, end_s: float) -> Cell:
 
 
 def shorter(count: int, seconds: float) -> str:
-    """Return what is said of the intervals that are not listed."""
+    """Return how many intervals are not listed, and how long they are in all."""
     noun = "interval" if count == 1 else "intervals"
     return f"and {count} shorter {noun}, {format_duration(seconds)} in total"
 

@@ -108,7 +108,7 @@ def _causes(inspection: Inspection) -> Iterator[Part]:
 
 def _cause(cause: Cause, place: str, seen: dict[str, str]) -> Iterator[Part]:
     """
-    Yield what is said of a cause; a long paragraph that an earlier cause has is not repeated.
+    Yield the parts of a cause; a long paragraph that an earlier cause has is not repeated.
 
     Ten tables with the same defect have the same ways out of it, in six programming languages: they stand
     once, and the others point there. JSON has all of them with every table's own names.

@@ -204,7 +204,7 @@ def _lead(demand: DemandSummary) -> str:
     if demand.measured_s <= 0:
         return "Storage was not measured, so demand is unknown."
     if demand.held_back_s == 0:
-        return f"No ceiling bound in the {measured} measured: all demand was served."
+        return f"No limit of storage was reached in the {measured} measured: storage served all that was asked for."
     share = format_ratio(demand.held_back_s / demand.measured_s)
     return (
         f"A ceiling bound for {format_duration(demand.held_back_s)} of the {measured} measured "
