@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from plimsoll.errors import SourceError, Unreachable, UsageError
 from plimsoll.model.overview import Usage
-from plimsoll.sources.aws.operations import OPERATIONS, Operation
+from plimsoll.sources.aws.operations import GET_METRIC_DATA, OPERATIONS, Operation
 from plimsoll.sources.values.shown import counted
 
 _HINT = "Raise --max-api-calls, name fewer instances, or take a shorter window."
@@ -33,6 +33,13 @@ class Meter:
         self._lock = threading.Lock()
         self._calls: dict[str, int] = {}
         self._metrics_requested = 0
+        self._kept = 0
+        """Requests of metrics that are planned and were not sent yet: what is optional must not use them up."""
+
+    def keep(self, count: int) -> None:
+        """Keep so many of the requests that are left for metrics."""
+        with self._lock:
+            self._kept += count
 
     def sent(self, operation: Operation, metric_count: int = 0) -> None:
         """
@@ -42,7 +49,9 @@ class Meter:
             CallsSpent: it would exceed the bound, and must not be sent.
         """
         with self._lock:
-            if sum(self._calls.values()) >= self._most:
+            if operation is GET_METRIC_DATA:
+                self._kept = max(self._kept - 1, 0)
+            if sum(self._calls.values()) + (self._kept if operation.lost else 0) >= self._most:
                 raise CallsSpent(
                     f"stopped after {counted(self._most, 'request')} to AWS, the bound of --max-api-calls", _HINT
                 )

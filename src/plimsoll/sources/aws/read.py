@@ -162,6 +162,7 @@ class _InstanceReading:
     def results(self) -> Iterator[tuple[Described, Snapshot | PlimsollError]]:
         """Yield every instance in order, with its snapshot or the error."""
         self._account.meter.refuse_beyond(self._calls_left(), counted(len(self._every), "instance"))
+        self._account.meter.keep(len(self._calls))
         self._add_capacities()
         self._add_type_facts()
         with Workers(CONCURRENCY) as workers:

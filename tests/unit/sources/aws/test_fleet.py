@@ -5,7 +5,9 @@ import pytest
 from plimsoll.errors import UsageError
 from plimsoll.model.metric import Metric
 from plimsoll.model.overview import UnreadInstance
+from plimsoll.sources.aws.meter import CallsSpent, Meter
 from plimsoll.sources.aws.metric_data import DAY_S
+from plimsoll.sources.aws.operations import DESCRIBE_EVENTS, DESCRIBE_INSTANCES, GET_METRIC_DATA
 from unit.sources.aws.cloud import NOW_S, Cloud, described, error, flat_metrics, instance, instance_name, result
 from unit.sources.aws.readings import FLEET, by_seconds, fleet, one, read, read_fleet
 
@@ -146,6 +148,19 @@ def test_retries_that_reach_the_bound_leave_what_was_read():
     assert ["Snapshot"] * 3 == [type(f).__name__ for f in found]
     reasons = {g.reason.partition(",")[0] for f in found for g in f.gaps if "RDS ev" in g.metric}
     assert {"stopped after 6 requests to AWS"} == reasons
+
+
+def test_repeats_of_what_is_optional_leave_the_planned_requests_of_metrics():
+    """Events and metrics are asked for at the same time, and whichever is first must not cost the others' turn."""
+    meter = Meter(3)
+    meter.keep(1)
+    meter.sent(DESCRIBE_INSTANCES)
+    meter.sent(DESCRIBE_EVENTS)
+    with pytest.raises(CallsSpent):
+        meter.sent(DESCRIBE_EVENTS)
+    meter.sent(GET_METRIC_DATA)
+    with pytest.raises(CallsSpent):
+        meter.sent(GET_METRIC_DATA)
 
 
 def test_metrics_beyond_the_bound_are_unread_and_those_before_it_are_shown():
