@@ -14,7 +14,7 @@ from plimsoll.model.diagnosis import CeilingTime, Interval
 from plimsoll.model.now import limit_key
 from plimsoll.units import format_bytes_per_s, format_clock, format_duration, format_ops_per_s
 
-# As for a limit that is exceeded (contradictions.py): a tenth above, for minutes.
+# A tenth above, for minutes: more than an enforced rate varies.
 ABOVE_RATIO = 1.1
 ABOVE_MIN_S = 300.0
 # A burst between two jobs is no change; so long the limit must not have come back.

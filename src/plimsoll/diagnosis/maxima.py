@@ -76,7 +76,9 @@ _REFUTED = {
     **dict.fromkeys(CREDITS.values(), "the metric of the balance is of another instance, or no longer written"),
 }
 
-# What an experienced engineer does first; what costs nothing before what is bought.
+# What an experienced engineer does first; what costs nothing before what is bought. Storage grows by 10 % at least (RDS
+# User Guide, "Increasing DB instance storage capacity"), a largest capacity without a restart (Aurora User Guide,
+# "Managing Aurora Serverless v2 capacity").
 _MOVES: dict[Family, tuple[str, ...]] = {
     Family.STORAGE_SPACE: (
         "Enlarge the storage now, by 10 % or more: without space the server accepts no writes.",
@@ -286,7 +288,7 @@ def _seen(level: float, ceiling: Ceiling) -> str:
     served = _amount(level, ceiling.unit)
     if ceiling.family in CREDITS.values():
         metric = METRICS[FAMILIES[ceiling.family].metrics[0]].cloudwatch
-        return f"{metric} was 0 %, and {served} was served at a baseline of {most}"
+        return f"{metric} was 0 %; served: {served}, at a baseline of {most}"
     if ceiling.family is Family.CPU_CREDITS:
         return f"CPUCreditBalance was 0, and the CPU stayed at {served}, its baseline of {most}"
     return f"{name}: {served} of {most} in use"

@@ -10,8 +10,8 @@ from itertools import chain
 
 import numpy as np
 
-from plimsoll.diagnosis.frame import Frame, frame_of, on_grid, pieces_of, runs_of
-from plimsoll.diagnosis.recognition.congestion import HOT_LOG, Congestion, congestion_of, load_of
+from plimsoll.diagnosis.frame import Frame, frame_of, on_grid, pieces_of
+from plimsoll.diagnosis.recognition.congestion import Congestion, congestion_of, load_of
 from plimsoll.diagnosis.recognition.evidence import (
     context_evidence_of,
     evidence_of,
@@ -29,13 +29,11 @@ from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.contained import guarded_each
 from plimsoll.model.diagnosis import VERDICT, Evidence, Interval, RuledOut
 from plimsoll.model.metric import Metric
-from plimsoll.model.series import BoolArray, FloatArray, IntArray
+from plimsoll.model.series import FloatArray
 from plimsoll.model.snapshot import Snapshot, cut
 
 # A level's error bars are 95 %: 1.96 standard errors, times what an autocorrelated median needs.
 BARS = 1.96
-# Over hours an enforced rate drifts by about a percent, and a sample varies by as much.
-WANDER_LOG = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,21 +128,10 @@ def _intervals(
     found = guarded_each(
         lambda plateau: f"the intervals of a level of {plateau.dimension.value}",
         plateaus,
-        lambda plateau: _intervals_of(
-            plateau, frame, congestion, ceilings, sessions, _at(plateaus, plateau, frame), is_counted=is_counted
-        ),
+        lambda plateau: _intervals_of(plateau, frame, congestion, ceilings, sessions, is_counted=is_counted),
         hides=VERDICT,
     )
     return tuple(sorted(chain(*found), key=lambda i: (i.start_s, i.end_s)))
-
-
-def _at(plateaus: list[Plateau], one: Plateau, frame: Frame) -> BoolArray:
-    """Return which samples belong to another level than this one."""
-    found = np.zeros(frame.size, dtype=bool)
-    for plateau in plateaus:
-        for a, b in plateau.runs if plateau is not one else ():
-            found[a:b] = True
-    return found
 
 
 def _intervals_of(
@@ -153,7 +140,6 @@ def _intervals_of(
     congestion: Congestion,
     ceilings: tuple[Ceiling, ...],
     sessions: tuple[FloatArray, FloatArray] | None,
-    others: BoolArray,
     *,
     is_counted: bool,
 ) -> list[Interval]:
@@ -173,28 +159,8 @@ def _intervals_of(
         refuted_by=refuted_by(plateau),
     )
     known = np.isfinite(frame.bytes_per_s if is_bytes else frame.ops_per_s)
-    pieces = chain.from_iterable(
-        pieces_of(frame, known, int(a), int(b)) for a, b in _joined(plateau, frame, congestion, others)
-    )
+    pieces = chain.from_iterable(pieces_of(frame, known, int(a), int(b)) for a, b in plateau.runs)
     return [_interval(level, a, b, frame, congestion, is_counted=is_counted) for a, b in pieces]
-
-
-def _joined(plateau: Plateau, frame: Frame, congestion: Congestion, others: BoolArray) -> IntArray:
-    """
-    Return the runs of a documented level with those joined between which the rate only wandered while requests waited.
-
-    An enforced rate is not constant to the percent over hours, and a level's own band is narrower than that.
-    """
-    if plateau.best.ceiling is None:
-        return plateau.runs
-    rate = frame.bytes_per_s if plateau.dimension == Dimension.THROUGHPUT else frame.ops_per_s
-    with np.errstate(all="ignore"):
-        near = np.abs(np.log(rate / plateau.level)) <= WANDER_LOG
-        stays = near & (congestion.log_excess > HOT_LOG) & ~others
-    for a, b in plateau.runs:
-        stays[a:b] = True
-    whole = [(a, b) for a, b in runs_of(stays).tolist() if any(a <= x and y <= b for x, y in plateau.runs.tolist())]
-    return np.array(whole, dtype=np.int64)
 
 
 def _interval(

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.frame import Frame, runs_of
 from plimsoll.diagnosis.recognition.binding import EMPTY_RATIO, UNKNOWN_LOG_RANGE, allowed_by_credits, near_documented
 from plimsoll.diagnosis.recognition.congestion import HOT_LOG, Congestion
 from plimsoll.diagnosis.recognition.credits import CreditBook
@@ -24,12 +24,14 @@ from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.contained import guarded
 from plimsoll.model.diagnosis import VERDICT
 from plimsoll.model.family import INSTANCE_FAMILIES, RATE_FAMILIES
-from plimsoll.model.series import BoolArray, FloatArray
+from plimsoll.model.series import BoolArray, FloatArray, IntArray
 
 # Judgements: a level is believed where it is likelier than not; further than a factor of twenty below every
 # documented limit, it has to be four times as likely as not.
 ACCEPT = 0.5
 ACCEPT_FAR = 0.8
+# Over hours an enforced rate drifts by about a percent, and a sample varies by as much.
+WANDER_LOG = 0.03
 RATES = frozenset({Dimension.THROUGHPUT, Dimension.IOPS})
 
 
@@ -100,25 +102,54 @@ def plateaus_of(
 def _accepted(
     level: Level, dimension: Dimension, rate: FloatArray, congestion: Congestion, book: CreditBook, eased: BoolArray
 ) -> Plateau | None:
-    """Return the ceiling at a level, with all its stretches; None where the level is not likely to be one."""
+    """Return the ceiling at a level, with the time in which an enforced rate only wandered; None if it is none."""
+    found, shown = _extended(level, dimension, rate, congestion, book, eased)
+    if found is None or found.best.ceiling is None:
+        return found
+    runs = _joined(found.runs, found.level, rate, congestion)
+    if np.array_equal(runs, found.runs):
+        return found
+    # Judged again, so that the evidence is about the same time as the intervals.
+    again = judge(replace(shown, runs=runs), dimension, rate, congestion, book)
+    return again if again.best.ceiling == found.best.ceiling and again.probability >= ACCEPT else found
+
+
+def _joined(runs: IntArray, level: float, rate: FloatArray, congestion: Congestion) -> IntArray:
+    """
+    Return the runs, those joined between which the rate only wandered while requests waited.
+
+    An enforced rate is not constant to the percent over hours, and a level's own band is narrower than that.
+    """
+    with np.errstate(all="ignore"):
+        stays = (np.abs(np.log(rate / level)) <= WANDER_LOG) & (congestion.log_excess > HOT_LOG)
+    for a, b in runs:
+        stays[a:b] = True
+    whole = [(a, b) for a, b in runs_of(stays).tolist() if any(a <= x and y <= b for x, y in runs.tolist())]
+    return np.array(whole, dtype=np.int64)
+
+
+def _extended(
+    level: Level, dimension: Dimension, rate: FloatArray, congestion: Congestion, book: CreditBook, eased: BoolArray
+) -> tuple[Plateau | None, Level]:
+    """Return the ceiling at a level, with all its stretches, and the level; None where it is not likely to be one."""
     frame = book.frame
     plateau = judge(level, dimension, rate, congestion, book)
     least = _least(plateau, book.ceilings)
     if plateau.probability < least:
-        return None
+        return None, level
     fill = _may_belong(plateau, congestion, eased)
     fill = fill & _allowed_by_credits(plateau.best.ceiling, book)
     wider = extended(level, rate, fill, congestion.log_excess, frame.time_s, frame.width_s)
     if wider.key == level.key:
-        return plateau
+        return plateau, level
     again = judge(wider, dimension, rate, congestion, book)
     if again.probability >= least:
-        return again
+        return again, wider
     if plateau.documented > 0.5 and not congestion.is_reference_seen:
         # The window has no reference without waiting, so a shorter queue is no evidence
         # against it: a rate within the spread of a binding number is at that number.
-        return replace(plateau, runs=wider.runs)
-    return plateau
+        return replace(plateau, runs=wider.runs), wider
+    return plateau, level
 
 
 def _least(plateau: Plateau, ceilings: tuple[Ceiling, ...]) -> float:

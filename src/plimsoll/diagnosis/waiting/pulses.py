@@ -22,7 +22,7 @@ from plimsoll.units import format_latency, number
 AT_RATIO = (0.98, 1.03)
 # Less than this in a whole window is a peak, as for any other maximum (maxima.py).
 LEAST_S = 300.0
-# From one such sample on it is likelier than not; each further one tells the same.
+# Judgements for one, fewer than five, and more such times; each further one is the same evidence again.
 CONFIDENCE = (0.9, 0.97, 0.99)
 
 
@@ -47,7 +47,7 @@ def pulses_of(
     # Credits pay for a minute at a burst maximum, and it ends by itself.
     left_out = (Phase.LEGACY, Phase.BURST)
     present = [c for c in ceilings if c.family in RATE_FAMILIES and c.phase not in left_out and c.value > 0]
-    # The lowest number that is reached is the one that binds.
+    # Of the numbers of one rate the lowest that is reached is the one that binds.
     for ceiling in sorted(present, key=lambda c: c.value):
         rate = frame.bytes_per_s if ceiling.dimension is Dimension.THROUGHPUT else frame.ops_per_s
         with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from plimsoll.model.cause import Inspection
-from plimsoll.model.ceiling import Ceiling
+from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.contained import guarded, guarded_each
 from plimsoll.model.diagnosis import SHORT_WINDOW, Diagnosis, Finding, Interval, Missing, Resource, Verdict
 from plimsoll.model.plan import Plan
@@ -20,7 +20,7 @@ from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.diagnosis.blocks import timeline_blocks
 from plimsoll.reports.diagnosis.chart import chart_caption, chart_samples, live_timeline
 from plimsoll.reports.diagnosis.events import events_section
-from plimsoll.reports.diagnosis.headline import headline, peak_ratio, shown_interval
+from plimsoll.reports.diagnosis.headline import WITHOUT_CREDITS, headline, peak_ratio, shown_interval
 from plimsoll.reports.diagnosis.intervals import NARROW, intervals_section, is_finer
 from plimsoll.reports.diagnosis.own_events import own_events_section
 from plimsoll.reports.diagnosis.statements import statements_section
@@ -166,7 +166,8 @@ def _figures(diagnosis: Diagnosis) -> Iterator[Fact]:
     if diagnosis.binding is None or shown is None:
         return
     window = format_duration(diagnosis.span_s)
-    yield Fact("Served at the ceiling", words.level_with_error(shown))
+    is_space = shown.dimension is Dimension.AMOUNT and shown.family not in WITHOUT_CREDITS
+    yield Fact("In use at the maximum" if is_space else "Served at the ceiling", words.level_with_error(shown))
     yield Fact("Time at this limit", f"{format_duration(diagnosis.binding.seconds)} of {window}")
     if shown.latency_s is not None:
         latency = format_latency(shown.latency_s)
