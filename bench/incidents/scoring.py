@@ -15,9 +15,12 @@ import numpy as np
 from incidents.build import Incident
 from incidents.machine import FAMILY
 from incidents.truth import SHARE_FREE, SHARE_PRESSED, TrueInterval, Truth
+from plimsoll.model.metric import Metric
+from plimsoll.model.snapshot import Snapshot
 
 STORAGE = frozenset(FAMILY.values()) | {"unknown"}
 OVERLAP = 0.5
+WAITING = (Metric.READ_OPS_PER_S, Metric.READ_LATENCY_S, Metric.WRITE_OPS_PER_S, Metric.WRITE_LATENCY_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class SeriesScore:
     matched: int
     true: int
     judged: list[Judged]
+    is_silent: bool = False
+    """Whether requests waited for half an hour and more, and neither a limit nor waiting was reported."""
     ms: float = 0.0
     error: str = ""
 
@@ -84,6 +89,8 @@ class SeriesScore:
         out = [self.error] if self.error else []
         if self.is_falsely_accused:
             out.append("accused")
+        if self.is_silent:
+            out.append("silent")
         hit, wrong, missed = self.minutes
         if not self.is_clear and wrong > max(2.0, 0.02 * (hit + missed)):
             out.append(f"{wrong:.0f} min too many")
@@ -149,6 +156,32 @@ def _is_excusable(truth: Truth, interval: Any) -> bool:
     return float((pressed | truth.is_ambiguous | ~truth.is_seen)[inside].mean()) >= OVERLAP
 
 
+def waited_s(snapshot: Snapshot) -> float:
+    """
+    Return for how long requests waited, seconds, by what the samples themselves show.
+
+    A request waits if it takes three times, and five milliseconds more than, the fastest tenth of the window, and on
+    average one request or more waits (Little's law). Half an hour, and a hundredth of the window, is no accident.
+    """
+    series = snapshot.series
+    if any(metric not in series for metric in WAITING):
+        return 0.0
+    rates = [(series[ops], series[latency]) for ops, latency in (WAITING[:2], WAITING[2:])]
+    time_s = rates[0][0].time_s
+    if any(one.time_s.size != time_s.size or (one.time_s != time_s).any() for pair in rates for one in pair):
+        return 0.0
+    ops = sum(rate.value for rate, _ in rates)
+    with np.errstate(all="ignore"):
+        latency = sum(np.nan_to_num(rate.value * each.value) for rate, each in rates) / ops
+    known = np.isfinite(latency) & (latency > 0)
+    if not known.any():
+        return 0.0
+    free = float(np.quantile(latency[known], 0.1))
+    waits = known & (latency >= 3 * free) & (latency >= free + 5e-3) & (ops * (latency - free) >= 1)
+    total_s = float(waits.sum() * rates[0][0].step_s)
+    return total_s if total_s >= max(1800, 0.01 * known.size * rates[0][0].step_s) else 0.0
+
+
 def score(incident: Incident, diagnosis: Any, ms: float = 0.0) -> SeriesScore:
     """Score one diagnosis against its incident."""
     truth, found = incident.truth, storage_intervals(diagnosis)
@@ -179,6 +212,9 @@ def score(incident: Incident, diagnosis: Any, ms: float = 0.0) -> SeriesScore:
         matched=len(used_true),
         true=len(truth.intervals),
         judged=judged,
+        is_silent=str(getattr(diagnosis, "verdict", "")) in ("near", "slack")
+        and not diagnosis.waiting
+        and waited_s(incident.snapshot) > 0,
         ms=ms,
     )
 
@@ -202,6 +238,8 @@ class Totals:
           or slowed just below a ceiling) are left out. A sample is detected if a detected interval
           covers at least half of it.
         - falsely accused: share of series without any ceiling that have any interval.
+        - silent: share of series whose requests waited for half an hour and more (`waited_s`), and of which neither
+          a limit nor waiting nor an open question was reported.
         - interval precision, recall: one-to-one pairs with intersection over union ≥ 0.5; a
           detected interval that lies in short or ambiguous throttling is left out.
         - found: share of true intervals of which one detected interval covers at least half. The
@@ -229,6 +267,7 @@ class Totals:
             "minute recall": recall,
             "minute F1": _ratio(2 * precision * recall, precision + recall),
             "falsely accused": _ratio(sum(s.is_falsely_accused for s in clear), len(clear)),
+            "silent": _ratio(sum(s.is_silent for s in self.series), len(self.series)),
             "interval precision": _ratio(matched, sum(s.detected for s in self.series)),
             "interval recall": _ratio(matched, sum(s.true for s in self.series)),
             "found": _ratio(len(found), len(judged)),

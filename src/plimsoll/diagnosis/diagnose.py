@@ -28,8 +28,9 @@ from plimsoll.diagnosis.missing import (
 )
 from plimsoll.diagnosis.next_ceiling import next_ceiling_of
 from plimsoll.diagnosis.recognition.intervals import Judged, judge, judge_fine
-from plimsoll.diagnosis.recognition.lookup import with_lookalikes
+from plimsoll.diagnosis.recognition.lookup import is_of_family, with_lookalikes
 from plimsoll.diagnosis.waiting.causes import causes_of
+from plimsoll.diagnosis.waiting.duty import invented
 from plimsoll.diagnosis.waiting.findings import waiting_findings
 from plimsoll.diagnosis.waiting.pulses import pulses_of
 from plimsoll.diagnosis.waiting.waiting import waiting_of
@@ -51,6 +52,7 @@ from plimsoll.model.diagnosis import (
 )
 from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
+from plimsoll.model.now import limit_key
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 from plimsoll.units import gib
@@ -94,7 +96,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     # Headroom and buckets are those of the present class and storage, so only the last epoch counts.
     epochs, loadings = _changes(snapshot, ceilings, window_s)
     recent = snapshot if len(epochs) == 1 else cut(snapshot, (epochs[-1].start_s, window_s[1]))
-    judged, found, waiting = _judged(snapshot, epochs, frame)
+    judged, found, waiting = _judged(snapshot, epochs, frame, catalog)
     contexts = partial(with_contexts, found, loadings, epochs, snapshot.annotations)
     intervals = guarded("events and their effect on intervals", contexts, found)
     intervals = _in_order((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)))
@@ -272,7 +274,7 @@ def _without_other_meaning(snapshot: Snapshot) -> Snapshot:
 
 
 def _judged(
-    snapshot: Snapshot, epochs: tuple[Epoch, ...], frame: Frame | None
+    snapshot: Snapshot, epochs: tuple[Epoch, ...], frame: Frame | None, catalog: Catalog
 ) -> tuple[Judged, tuple[Interval, ...], tuple[UnexplainedWaiting, ...]]:
     """Return the present epoch with its frame; intervals and waiting of all epochs in order of time."""
     found: list[Interval] = []
@@ -286,7 +288,8 @@ def _judged(
             Judged(frame=frame, congestion=None, intervals=()),
             hides=VERDICT,
         )
-        bound = judged.intervals + guarded(
+        doubtful = guarded("jobs shorter than a sample", partial(_doubtful, judged, part, epoch.ceilings, catalog), ())
+        bound = tuple(i for i in judged.intervals if i not in doubtful) + guarded(
             "the recognition of limits in finer samples",
             partial(judge_fine, part, epoch.ceilings, judged.intervals),
             (),
@@ -303,11 +306,24 @@ def _judged(
         if judged.frame is not None and judged.congestion is not None:
             waiting += guarded(
                 "waiting without a known limit",
-                partial(waiting_of, judged.frame, judged.congestion, bound, epoch.ceilings),
+                partial(waiting_of, judged.frame, judged.congestion, bound, epoch.ceilings, doubtful),
                 (),
                 hides=VERDICT,
             )
     return judged, _in_order(tuple(found)), tuple(waiting)
+
+
+def _doubtful(judged: Judged, part: Snapshot, ceilings: tuple[Ceiling, ...], catalog: Catalog) -> tuple[Interval, ...]:
+    """Return the intervals at levels that are documented nowhere and that a duty cycle explains as well."""
+    if judged.frame is None:
+        return ()
+    doubtful = invented(judged.intervals, judged.frame, ceilings)
+    if not doubtful:
+        return ()
+    of_them = tuple(at for at in _time_at(judged.intervals) if limit_key(at) in doubtful)
+    named = with_lookalikes(of_them, judged.intervals, part.instance, ceilings, catalog, part.series)
+    doubtful -= {limit_key(at) for at in named if any(is_of_family(one, part.instance) for one in at.lookalikes)}
+    return tuple(i for i in judged.intervals if limit_key(i) in doubtful)
 
 
 def _ceilings(instance: Instance, catalog: Catalog) -> tuple[tuple[Ceiling, ...], str]:

@@ -60,6 +60,9 @@ class Frame:
         return int(self.time_s.size)
 
 
+NOTHING = 1e-9
+
+
 def frame_of(snapshot: Snapshot) -> Frame | None:
     """
     Return the frame of a snapshot, on the grid of its densest storage series.
@@ -78,7 +81,10 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
         place = partial(on_grid, snapshot.series.get(metric), base.time_s, width_s)
         name = METRICS[metric].cloudwatch or metric.value
         values = guarded(f"the series {name}", place, None, hides=VERDICT)
-        return np.full(base.time_s.size, np.nan) if values is None else values
+        if values is None:
+            return np.full(base.time_s.size, np.nan)
+        # Less than one byte or request in a year, or a nanosecond: rounding of what was nothing.
+        return np.where(np.abs(values) < NOTHING, 0.0, values) if (np.abs(values) < NOTHING).any() else values
 
     balances = {
         metric: column(metric)

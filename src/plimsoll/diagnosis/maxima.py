@@ -41,6 +41,7 @@ FULL_RATIO = 0.99
 # Between two samples at the maximum a stretch goes on while the use stays above this.
 _STAYS_RATIO = 0.95
 FULL_MIN_S = 300.0
+_REFUTED_RATIO = 1.01
 # DBInstanceClassMemory, from which max_connections follows, is a tenth or so less than the memory of the class.
 _BELOW_FORMULA = 0.85
 _ROSE_FROM = 0.9
@@ -189,8 +190,12 @@ def _of(family: Family, snapshot: Snapshot, frame: Frame | None, ceilings: tuple
     highest, lowest = rows[-1], rows[0]
     with np.errstate(all="ignore"):
         share = use.value / highest.value
+    is_formula = family is Family.CONNECTIONS and highest.origin is not READ_FROM_INSTANCE
+    if is_formula and float(np.nanmax(share, initial=0.0)) > _REFUTED_RATIO:
+        # More connections than the default formula allows: max_connections was set to another number.
+        return []
     at, ceiling = _full(share, use), highest
-    if not at.any() and family is Family.CONNECTIONS and highest.origin is not READ_FROM_INSTANCE:
+    if not at.any() and is_formula:
         at = _saturated(use, share)
     elif not at.any() and lowest.phase is Phase.BASELINE:
         # Credits for the network have no metric: where none are left, the use stays at the baseline.

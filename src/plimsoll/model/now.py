@@ -34,3 +34,10 @@ def limit_key(at: Interval | CeilingTime) -> tuple[object, ...]:
     bound = at.ceiling
     where = (bound.family, bound.phase, bound.value) if bound else (round(at.level),)
     return (at.dimension, *where)
+
+
+def second_of(diagnosis: Diagnosis) -> CeilingTime | None:
+    """Return the ceiling that bound for at least half as long as the binding one, and still applies; None without."""
+    binding = diagnosis.binding
+    others = [at for at in diagnosis.time_at if binding is not None and at != binding and at.over_s is None]
+    return next((at for at in others if 2 * at.seconds >= binding.seconds), None) if binding else None

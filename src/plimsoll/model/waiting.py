@@ -53,10 +53,17 @@ class WaitingCause(Struct, frozen=True, kw_only=True):
     """A possible cause of waiting, and the check that confirms or excludes it."""
 
     code: Annotated[
-        str, OneOf(("events", "undocumented_limit", "within_sample", "cpu", "replication", "storage_fault"))
+        str,
+        OneOf(
+            (
+                *("events", "loading", "undocumented_limit", "within_sample", "magnetic", "cpu", "replication"),
+                "storage_fault",
+            )
+        ),
     ]
-    """`events`: a restore, change, backup or failover; `undocumented_limit`: the rate stood still;
-    `within_sample`: a ceiling reached for a part of each sample; `cpu`: finished I/O was taken
+    """`events`: a restore, change, backup or failover; `loading`: a new instance, whose reads wait;
+    `undocumented_limit`: the rate stood still; `within_sample`: a ceiling reached for a part of each sample;
+    `magnetic`: such storage; `cpu`: finished I/O was taken
     up late; `replication`: the Multi-AZ standby; `storage_fault`: a neighbour, a volume or the
     host."""
     text: str

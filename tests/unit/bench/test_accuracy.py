@@ -9,10 +9,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+import builders
 import score as score_command
 from incidents.scoring import Totals, predicted, storage_intervals
 from plimsoll.app.diagnose import diagnose_snapshot
+from plimsoll.model.diagnosis import Verdict
 from rival.generate import Incident, incident
 
 TUNING_SEEDS = range(60)
@@ -67,6 +70,19 @@ def test_hardly_anyone_is_falsely_accused(totals):
 
     assert sum(one.is_clear for one in totals.series) >= 15
     assert len(accused) <= 1, accused
+
+
+def test_waiting_is_never_passed_over_in_silence(totals):
+    """Where requests waited for half an hour and more, a limit, waiting or an open question is reported."""
+    assert [] == [one.seed for one in totals.series if one.is_silent]
+
+
+def test_silence_about_waiting_is_seen():
+    """A diagnosis that says nothing of hours of slow storage is silent."""
+    quiet = diagnose_snapshot(builders.snapshot(builders.storage(np.full(600, 5e6))))
+    quiet = replace(quiet, verdict=Verdict.SLACK)
+
+    assert score_command.examine(8001, family="lazy_loading", shift=None, diagnose=lambda _: quiet)[2].is_silent
 
 
 def test_levels_and_families_are_right(totals):

@@ -145,6 +145,12 @@ def _family(db_class: str | None) -> str | None:
     return db_class.split(".")[1] if db_class and db_class.count(".") > 1 else None
 
 
+def is_of_family(candidate: Lookalike, instance: Instance) -> bool:
+    """Return whether a candidate is likelier than chance: another size of the same family, or storage."""
+    classes = [word for word in candidate.flags.split() if word.startswith("db.")]
+    return not classes or any(_family(name) == _family(instance.db_class) for name in classes)
+
+
 def _lookalike(number: Documented, instance: Instance) -> Lookalike:
     rate = format_rate(number.value, number.dimension)
     if number.storage_kind:

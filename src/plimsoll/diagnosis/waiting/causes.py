@@ -9,6 +9,8 @@ import numpy as np
 
 from plimsoll.diagnosis.epochs import LAZY_S
 from plimsoll.diagnosis.frame import Frame
+from plimsoll.diagnosis.waiting.duty import duty_cycle, jitter_of
+from plimsoll.diagnosis.waiting.waiting import known_median
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.family import FAMILIES
@@ -16,7 +18,14 @@ from plimsoll.model.instance import Instance
 from plimsoll.model.series import BoolArray, FloatArray
 from plimsoll.model.snapshot import Annotation, EventKind
 from plimsoll.model.waiting import CeilingShare, UnexplainedWaiting, WaitingCause
-from plimsoll.units import format_bytes_per_s, format_clock, format_duration, format_ops_per_s, format_ratio
+from plimsoll.units import (
+    format_bytes_per_s,
+    format_clock,
+    format_duration,
+    format_latency,
+    format_ops_per_s,
+    format_ratio,
+)
 
 # A mean of two fifths of a ceiling leaves room for bursts at it for two fifths of the time, long enough
 # for a queue that the mean shows. Below that, latency would have to be worse still in the bursts.
@@ -28,6 +37,9 @@ STILL_LOG_SD = 0.02
 STILL_SAMPLES = 8
 # Within a quarter of what storage served without waiting, the load is the same.
 SAME_LOAD = 1.25
+# A load that jumps from sample to sample at most three times as much without waiting is as smooth as that with it.
+SMOOTH = 3.0
+HOUR_S = 3600
 # Processors that are busy all the time take up finished I/O late.
 CPU_FULL_RATIO = 0.95
 # A direction with three times the latency waited; one with less than half as much again did not.
@@ -100,14 +112,15 @@ def causes_of(
     inside = (frame.time_s >= longest.start_s) & (frame.time_s < longest.end_s)
     outside = _outside(waiting, frame)
     is_managed = instance.db_class is not None
-    found = _by_events(longest, annotations)
-    still = _undocumented(frame, inside, is_managed=is_managed)
+    found = _by_events(longest, annotations) or _fresh(longest, frame, inside, outside, instance)
+    still = _undocumented(frame, inside, outside, is_managed=is_managed)
     fault = _fault(longest, frame, outside, is_managed=is_managed)
-    within = _within_samples(longest, frame, inside, ceilings, is_managed=is_managed)
-    others = _cpu(frame, inside) + _replication(frame, inside, outside, instance)
-    # If the same load did not wait before, bursts within it are the less likely cause.
-    rest = [*fault, *within] if fault[0].has_evidence else [*within, *fault]
-    return (*found, *still, *others, *rest)
+    within = _within_samples(longest, frame, inside, outside, ceilings, is_managed=is_managed)
+    others = _magnetic(instance) + _cpu(frame, inside) + _replication(frame, inside, outside, instance)
+    # If the same load did not wait before, bursts within it are the less likely cause. With more load they come before
+    # a limit that no document names.
+    rest = [*still, *fault, *within] if fault[0].has_evidence else [*within, *still, *fault]
+    return tuple(sorted((*found, *others, *rest), key=lambda cause: not cause.has_evidence))
 
 
 def _outside(waiting: tuple[UnexplainedWaiting, ...], frame: Frame) -> BoolArray:
@@ -135,15 +148,41 @@ def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> l
     ]
 
 
-def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
-    """Return the cause of an undocumented limit if a rate was constant while requests waited."""
+def _fresh(
+    at: UnexplainedWaiting, frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
+) -> list[WaitingCause]:
+    """Return the cause of a new instance whose data is still being loaded: reads wait, writes do not, and it fades."""
+    launched_s = instance.launched_s
+    # Aurora's storage is shared, and nothing is copied to it.
+    if launched_s is None or is_aurora(instance) or not launched_s - HOUR_S <= at.start_s < launched_s + LAZY_S:
+        return []
+    reads, writes = _slower(frame, inside, outside)
+    if (reads is not None and reads < SLOWED) or (writes is not None and writes > NOT_SLOWED):
+        return []
+    age = format_duration(max(at.start_s - launched_s, 0))
+    return [
+        WaitingCause(
+            code="loading",
+            text=(
+                f"Data may still be loading from a snapshot: the instance was created {age} before, reads were slow and "
+                "writes were not."
+            ),
+            check="Read every table once (pg_prewarm or a full scan). A second read should be fast, and it ends by itself.",
+            has_evidence=reads is not None and writes is not None,
+        )
+    ]
+
+
+def _undocumented(frame: Frame, inside: BoolArray, outside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
+    """Return the cause of an undocumented limit if a rate was constant while requests waited, and varied otherwise."""
     best: tuple[float, str] | None = None
     for rate, shown in ((frame.bytes_per_s, format_bytes_per_s), (frame.ops_per_s, format_ops_per_s)):
         known = rate[inside & np.isfinite(rate) & (rate > 0)]
         if known.size >= STILL_SAMPLES:
             middle = float(np.median(known))
             spread = 1.4826 * float(np.median(np.abs(np.log(known / middle))))
-            if spread <= STILL_LOG_SD and (best is None or spread < best[0]):
+            is_still = spread <= STILL_LOG_SD and not _is_smooth(rate, inside, outside)
+            if is_still and (best is None or spread < best[0]):
                 best = (spread, f"{shown(middle)} within ± {format_ratio(spread)}")
     if best is None:
         return []
@@ -162,8 +201,23 @@ def _undocumented(frame: Frame, inside: BoolArray, *, is_managed: bool) -> list[
     ]
 
 
+def _is_smooth(rate: FloatArray, inside: BoolArray, outside: BoolArray) -> bool:
+    """Return whether the load varied as little without waiting, and as much was served then: no limit held it."""
+    free = rate[outside & np.isfinite(rate)]
+    if free.size < STILL_SAMPLES:
+        return False
+    served = float(np.quantile(free, 0.99))
+    return jitter_of(rate, outside) <= SMOOTH * jitter_of(rate, inside) and served > float(np.nanmedian(rate[inside]))
+
+
 def _within_samples(
-    at: UnexplainedWaiting, frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...], *, is_managed: bool
+    at: UnexplainedWaiting,
+    frame: Frame,
+    inside: BoolArray,
+    outside: BoolArray,
+    ceilings: tuple[Ceiling, ...],
+    *,
+    is_managed: bool,
 ) -> list[WaitingCause]:
     """Return the cause of short bursts at a ceiling that the mean of a sample hides."""
     if frame.step_s < HIDING_STEP_S:
@@ -171,21 +225,44 @@ def _within_samples(
     spendable = _with_credits(frame, inside, ceilings)
     shares = [s for s in at.shares if (s.family, s.phase) not in spendable]
     highest = next((s for s in shares if s.ratio < 1), None)
-    if highest is None or highest.ratio < BURST_SHARE_MIN:
+    if highest is None:
         return []
+    quiet = known_median(frame.ops_per_s[outside & (frame.ops_per_s > 0)])
+    is_more = _is_more(at.ops_per_s, quiet)
+    if highest.ratio < BURST_SHARE_MIN and not is_more:
+        return []
+    cycle = None
+    if at.ops_per_s is not None:
+        cycle = duty_cycle(
+            at.ops_per_s,
+            at.latency_s,
+            at.ops_per_s / highest.ratio,
+            quiet_ops_per_s=quiet if is_more and quiet is not None else 0.0,
+            quiet_latency_s=at.latency_reference_s,
+        )
+        if cycle is None:
+            return []
+    length = format_duration((highest.ratio if cycle is None else cycle.part) * frame.step_s)
+    then = "" if cycle is None else f", with a latency of {format_latency(cycle.latency_s)}, as a regular job would be"
     finer = "Enhanced Monitoring at 1 s" if is_managed else "A recording at 1 s"
     return [
         WaitingCause(
             code="within_sample",
             text=(
                 f"Short bursts at a ceiling: the mean of {format_duration(frame.step_s)} was "
-                f"{format_ratio(highest.ratio)} of {_named(highest)}. Bursts can have been at it "
-                f"for up to {format_duration(highest.ratio * frame.step_s)} of each sample."
+                f"{format_ratio(highest.ratio)} of {_named(highest)}, which fits bursts at it for {length} of each "
+                f"sample{then}."
             ),
-            check=f"{finer} shows whether the rate was at that ceiling for part of the time.",
+            check=f"{finer} shows whether the rate was at {_named(highest)} for part of the time.",
             has_evidence=True,
         )
     ]
+
+
+def _is_more(ops_per_s: float | None, quiet_ops_per_s: float | None) -> bool:
+    """Return whether clearly more was served than without waiting."""
+    load = _ratio(ops_per_s, quiet_ops_per_s)
+    return load is not None and load > SAME_LOAD
 
 
 def _with_credits(frame: Frame, inside: BoolArray, ceilings: tuple[Ceiling, ...]) -> set[tuple[object, Phase]]:
@@ -207,8 +284,27 @@ def _named(share: CeilingShare) -> str:
     return f"the {FAMILIES[share.family].name}{phase} of {rate}"
 
 
+def _magnetic(instance: Instance) -> list[WaitingCause]:
+    """
+    Return the cause of magnetic storage.
+
+    Source:
+        EBS User Guide, "Magnetic (standard)": about 100 IOPS on average, bursts to hundreds.
+    """
+    if instance.storage.kind != "standard":
+        return []
+    return [
+        WaitingCause(
+            code="magnetic",
+            text="Magnetic storage: such a volume serves about 100 IOPS on average, and some hundred in bursts.",
+            check="Move the data to gp3, which costs less for each operation. Latency should fall to about a millisecond.",
+            has_evidence=True,
+        )
+    ]
+
+
 def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
-    cpu = _median(frame.cpu_ratio[inside])
+    cpu = known_median(frame.cpu_ratio[inside])
     if cpu is None or cpu < CPU_FULL_RATIO:
         return []
     return [
@@ -223,11 +319,7 @@ def _cpu(frame: Frame, inside: BoolArray) -> list[WaitingCause]:
 
 def _replication(frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance) -> list[WaitingCause]:
     """Return the cause of a slow standby if writes alone waited on a Multi-AZ instance."""
-    slower = [
-        _ratio(_median(latency[inside]), _median(latency[outside]))
-        for latency in (frame.read_latency_s, frame.write_latency_s)
-    ]
-    reads, writes = slower
+    reads, writes = _slower(frame, inside, outside)
     # Aurora's instances share one cluster volume: no standby has to acknowledge a write.
     if not instance.multi_az or is_aurora(instance) or reads is None or writes is None:
         return []
@@ -246,11 +338,19 @@ def _replication(frame: Frame, inside: BoolArray, outside: BoolArray, instance: 
     ]
 
 
+def _slower(frame: Frame, inside: BoolArray, outside: BoolArray) -> tuple[float | None, float | None]:
+    """Return by how much reads and writes took longer than in the rest of the window."""
+    reads, writes = (
+        _ratio(known_median(latency[inside]), known_median(latency[outside]))
+        for latency in (frame.read_latency_s, frame.write_latency_s)
+    )
+    return reads, writes
+
+
 def _fault(at: UnexplainedWaiting, frame: Frame, outside: BoolArray, *, is_managed: bool) -> list[WaitingCause]:
     """Return the cause of slow storage at the same load: a neighbour, a host or a volume at fault."""
-    free = _median(frame.ops_per_s[outside & (frame.ops_per_s > 0)])
-    load = _ratio(at.ops_per_s, free)
-    is_same = load is not None and load <= SAME_LOAD
+    free = known_median(frame.ops_per_s[outside & (frame.ops_per_s > 0)])
+    is_same = _ratio(at.ops_per_s, free) is not None and not _is_more(at.ops_per_s, free)
     why = ""
     if is_same and free is not None and at.ops_per_s is not None:
         why = (
@@ -267,11 +367,6 @@ def _fault(at: UnexplainedWaiting, frame: Frame, outside: BoolArray, *, is_manag
         text = f"Slow storage: a fault or background work of the device, or other users of it{why}."
         check = "Check the device's log and counters, and what else the host did then."
     return [WaitingCause(code="storage_fault", text=text, check=check, has_evidence=is_same)]
-
-
-def _median(values: FloatArray) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if known.size else None
 
 
 def _ratio(value: float | None, reference: float | None) -> float | None:

@@ -22,6 +22,8 @@ from plimsoll.units import format_latency, number
 AT_RATIO = (0.98, 1.03)
 # Less than this in a whole window is a peak, as for any other maximum (maxima.py).
 LEAST_S = 300.0
+# So many samples at a number with several times the latency are no chance, even where that is milliseconds.
+MANY = 10
 # Judgements for one, fewer than five, and more such times; each further one is the same evidence again.
 CONFIDENCE = (0.9, 0.97, 0.99)
 
@@ -40,7 +42,8 @@ def pulses_of(
     """
     if not is_reference_known(congestion):
         return ()
-    reference_s, waits = reference_of(congestion), waits_of(frame, congestion)
+    reference_s, clearly = reference_of(congestion), waits_of(frame, congestion)
+    waits = waits_of(frame, congestion, extra_min_s=0.0)
     for one in intervals:
         waits &= ~((frame.time_s < one.end_s) & (frame.time_s + frame.width_s > one.start_s))
     found: list[Interval] = []
@@ -57,6 +60,8 @@ def pulses_of(
             at &= not _is_exceeded(share, waits)
         if ceiling.balance_metric in frame.balances:
             at &= allowed_by_credits(ceiling, frame.balances)
+        if np.count_nonzero(at) < MANY:
+            at &= clearly
         if float(frame.width_s[at].sum()) < LEAST_S:
             continue
         runs = runs_of(at).tolist()

@@ -54,7 +54,11 @@ AT_LEVEL = (0.9, 1.05)
 
 
 def waiting_of(
-    frame: Frame, congestion: Congestion, intervals: tuple[Interval, ...], ceilings: tuple[Ceiling, ...]
+    frame: Frame,
+    congestion: Congestion,
+    intervals: tuple[Interval, ...],
+    ceilings: tuple[Ceiling, ...],
+    doubtful: tuple[Interval, ...] = (),
 ) -> tuple[UnexplainedWaiting, ...]:
     """
     Return the stretches in which requests waited and no ceiling bound, in order of time.
@@ -64,8 +68,9 @@ def waiting_of(
         congestion: latency of its samples and what it would be unpressed.
         intervals: time at a ceiling.
         ceilings: what is documented for that epoch, to compare the rates with.
+        doubtful: time at levels that may be no ceilings: its requests waited, by whatever number of milliseconds.
     """
-    waits = waits_of(frame, congestion)
+    waits = waits_of(frame, congestion) | samples_in(doubtful, frame)
     if not waits.any() or not is_reference_known(congestion):
         return ()
     waits &= ~_explained(frame, intervals)
@@ -95,12 +100,18 @@ def is_reference_known(congestion: Congestion) -> bool:
     return bool(free.sum() >= FREE_SHARE * max(known.sum(), 1))
 
 
-def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
-    """Return for each sample whether its requests waited; False where that is not known."""
+def waits_of(frame: Frame, congestion: Congestion, *, extra_min_s: float = EXTRA_MIN_S) -> BoolArray:
+    """
+    Return for each sample whether its requests waited; False where that is not known.
+
+    Args:
+        frame, congestion: what was measured.
+        extra_min_s: least latency above the reference.
+    """
     reference_s = reference_of(congestion)
     with np.errstate(all="ignore"):
         extra_s = congestion.latency_s - reference_s
-        found: BoolArray = (extra_s >= EXTRA_MIN_S) & (congestion.latency_s >= TIMES_MIN * reference_s)
+        found: BoolArray = (extra_s >= extra_min_s) & (congestion.latency_s >= TIMES_MIN * reference_s)
         if not found.any():
             return found
         # Latency and queue depth together: one of them alone may be a fault of its metric.
@@ -109,6 +120,14 @@ def waits_of(frame: Frame, congestion: Congestion) -> BoolArray:
         # Little's law: rate × extra latency is the mean number of waiting requests.
         is_many = frame.ops_per_s * extra_s >= WAITING_REQUESTS_MIN
         found &= is_agreed & is_many
+    return found
+
+
+def samples_in(intervals: tuple[Interval, ...], frame: Frame) -> BoolArray:
+    """Return which samples begin in one of the intervals, shape (n,)."""
+    found = np.zeros(frame.size, dtype=bool)
+    for one in intervals:
+        found |= (frame.time_s >= one.start_s) & (frame.time_s < one.end_s)
     return found
 
 
@@ -146,7 +165,9 @@ def _episodes(waits: BoolArray, frame: Frame) -> list[tuple[int, int]]:
                 continue
         joined.append([a, b])
     sustained = [(a, b) for a, b in joined if _is_sustained(waits, frame, a, b)]
-    return sorted(sustained + _recurrent(waits, frame, [(a, b) for a, b in joined if (a, b) not in sustained]))
+    # Spikes are counted one by one: with short pauses between them a whole window is one sparse episode.
+    spikes = [(a, b) for a, b in runs_of(waits).tolist() if not any(x <= a and b <= y for x, y in sustained)]
+    return sorted(sustained + _recurrent(waits, frame, spikes))
 
 
 def _recurrent(waits: BoolArray, frame: Frame, spikes: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -171,7 +192,7 @@ def _stretch(
 ) -> UnexplainedWaiting:
     at = start + np.flatnonzero(waits[start:end])
     latency_s, reference_s = congestion.latency_s[at], reference_of(congestion)[at]
-    bytes_per_s, ops_per_s = _median(frame.bytes_per_s[at]), _median(frame.ops_per_s[at])
+    bytes_per_s, ops_per_s = known_median(frame.bytes_per_s[at]), known_median(frame.ops_per_s[at])
     is_sized = bytes_per_s is not None and ops_per_s is not None and ops_per_s > 0
     return UnexplainedWaiting(
         start_s=int(frame.time_s[start]),
@@ -180,7 +201,7 @@ def _stretch(
         times=float(np.median(latency_s / reference_s)),
         latency_s=float(np.median(latency_s)),
         latency_reference_s=float(np.median(reference_s)),
-        queue_depth=_median(frame.queue_depth[at]),
+        queue_depth=known_median(frame.queue_depth[at]),
         bytes_per_s=bytes_per_s,
         ops_per_s=ops_per_s,
         io_size_bytes=bytes_per_s / ops_per_s if is_sized else None,  # type: ignore[operator]
@@ -205,6 +226,7 @@ def shares_of(
     return tuple(sorted(found, key=lambda s: (-s.ratio, s.family, s.phase)))
 
 
-def _median(values: FloatArray) -> float | None:
+def known_median(values: FloatArray) -> float | None:
+    """Return the median of the values that are known; None without any."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if known.size else None

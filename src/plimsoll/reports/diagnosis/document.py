@@ -14,6 +14,8 @@ from plimsoll.model.cause import Inspection
 from plimsoll.model.ceiling import Ceiling, Dimension
 from plimsoll.model.contained import guarded, guarded_each
 from plimsoll.model.diagnosis import SHORT_WINDOW, Diagnosis, Finding, Interval, Missing, Resource, Verdict
+from plimsoll.model.family import FAMILIES
+from plimsoll.model.now import second_of
 from plimsoll.model.plan import Plan
 from plimsoll.model.severity import SEVERITIES
 from plimsoll.model.snapshot import Snapshot
@@ -116,8 +118,15 @@ def _sections(
 
 
 def moves_of(diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Return what to do first: the moves of the worst finding."""
-    return next((tuple(map(words.sentence, finding.moves)) for finding in _ranked(diagnosis)), ())
+    """Return what to do first: the moves of the worst finding, and the first for a ceiling that bound as long."""
+    moves = next((tuple(map(words.sentence, finding.moves)) for finding in _ranked(diagnosis)), ())
+    second = second_of(diagnosis)
+    if second is None or second.family not in FAMILIES or not moves:
+        return moves
+    codes = (FAMILIES[second.family].code, FAMILIES[second.family].exhausted_code)
+    own = next((f.moves[0] for f in diagnosis.findings if f.code in codes and f.moves), "")
+    step = words.sentence(own)
+    return moves if not own or step in moves else (*moves, f"For the {words.FAMILY_NAMES[second.family]}: {step}")
 
 
 def missing_facts(missing: tuple[Missing, ...]) -> tuple[Fact, ...]:

@@ -18,11 +18,13 @@ from plimsoll.model.diagnosis import (
 )
 from plimsoll.model.family import CREDITS
 from plimsoll.model.nearest import nearest_resource
-from plimsoll.model.now import intervals_at, open_at, reaches_end
+from plimsoll.model.now import intervals_at, open_at, reaches_end, second_of
 from plimsoll.model.waiting import longest_of, waiting_s_of
 from plimsoll.reports.render import words
 from plimsoll.units import format_duration, format_ratio, number
 
+# Enforced rates vary by about a percent.
+TOUCHED_RATIO = 0.98
 WITHOUT_CREDITS = frozenset((*CREDITS.values(), Family.CPU_CREDITS))
 
 
@@ -35,8 +37,11 @@ def headline(diagnosis: Diagnosis) -> str:
     if diagnosis.verdict is Verdict.BINDS:
         return f"{about} was up against its {_names(diagnosis, Verdict.BINDS)} in {window}."
     if diagnosis.verdict is Verdict.NEAR:
+        tail, touched = unjudged(diagnosis), _touched(diagnosis)
+        if touched:
+            whole = words.series_of(touched)
+            return f"{about} used all of its {whole} at times in {window}{tail}, but its requests did not wait for it."
         near = _names(diagnosis, Verdict.NEAR) or "a resource"
-        tail = unjudged(diagnosis)
         return f"{about} reached no limit{tail} in {window}, but came near its {near}."
     if diagnosis.verdict is Verdict.SLACK and unjudged(diagnosis):
         return f"{about} showed no sign of a limit in {window}{unjudged(diagnosis)}."
@@ -102,7 +107,15 @@ def _bound(about: str, binding: CeilingTime, window: str, diagnosis: Diagnosis) 
         has = "has" if verb == "is" else "had"
         name, value = words.FAMILY_NAMES[binding.family], words.ceiling_value(ceiling)
         return f"{about} {has} no {name} left {time}; its baseline of {value} applies."
-    return f"{about} {verb} up against its {_limit(binding)} {time}."
+    return f"{about} {verb} up against its {_limit(binding)} {time}{_second(diagnosis)}."
+
+
+def _second(diagnosis: Diagnosis) -> str:
+    """Return the ceiling that bound for about as long, as the end of a sentence."""
+    second = second_of(diagnosis)
+    if second is None or second.ceiling is None or second == open_at(diagnosis):
+        return ""
+    return f"; and against its {_limit(second)} for {format_duration(second.seconds)}"
 
 
 def _limit(at: CeilingTime) -> str:
@@ -170,6 +183,16 @@ def unjudged(diagnosis: Diagnosis) -> str:
 def _names(diagnosis: Diagnosis, verdict: Verdict) -> str:
     found = [words.plain(r.name) for r in diagnosis.resources if r.verdict is verdict]
     return words.series_of(found) if found else ""
+
+
+def _touched(diagnosis: Diagnosis) -> list[str]:
+    """Return the rates that were at their ceiling for a hundredth of the window, and are near because nothing waited."""
+    return [
+        words.plain(r.name)
+        for r in diagnosis.resources
+        if r.verdict is Verdict.NEAR and r.ceiling and r.ceiling.dimension is not Dimension.AMOUNT and r.p99 is not None
+        if r.p99 >= TOUCHED_RATIO * r.ceiling.value
+    ]
 
 
 def _nearest(diagnosis: Diagnosis) -> str:

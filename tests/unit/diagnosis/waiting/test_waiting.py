@@ -142,13 +142,6 @@ def single_spikes(values, rng):
         values[metric][at] *= 50
 
 
-def checkpoints(values, rng):
-    """A slow minute and a half of every five."""
-    slow = np.arange(TWO_DAYS) % 5 == 0
-    for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
-        values[metric][slow] *= 15
-
-
 def jitter(values, rng):
     """Latency of slow storage that doubles for hours: 6.4 ms becomes 14 ms."""
     for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
@@ -176,11 +169,23 @@ def fast_to_slow_but_quick(values, rng):
         values[metric][900:1300] *= 5
 
 
-@pytest.mark.parametrize(
-    "happens", [idle_nights, single_spikes, checkpoints, jitter, large_requests, fast_to_slow_but_quick]
-)
+@pytest.mark.parametrize("every", [3, 5, 30])
+def test_spikes_that_recur_are_waiting(every):
+    """One slow minute of every few, two days long, is said, however short the time between them."""
+    rng = np.random.default_rng(6)
+    values = builders.storage(40e6 * wander(rng, TWO_DAYS, 0.15), latency_s=0.0008 * wander(rng, TWO_DAYS, 0.1))
+    slow = np.arange(TWO_DAYS) % every == 0
+    for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
+        values[metric][slow] *= 15
+    (waiting,) = of(values).waiting
+
+    assert 60 * np.count_nonzero(slow) == waiting.waiting_s
+    assert 8 < waiting.times < 17
+
+
+@pytest.mark.parametrize("happens", [idle_nights, single_spikes, jitter, large_requests, fast_to_slow_but_quick])
 def test_what_is_not_waiting_is_not_reported(happens):
-    """Idle hours, spikes, checkpoints, jitter, large requests and quick answers leave the verdict alone."""
+    """Idle hours, spikes, jitter, large requests and quick answers leave the verdict alone."""
     rng = np.random.default_rng(6)
     latency = 0.0008 * wander(rng, TWO_DAYS, 0.1)
     values = builders.storage(40e6 * wander(rng, TWO_DAYS, 0.15), latency_s=latency)
