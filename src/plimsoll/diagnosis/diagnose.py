@@ -18,6 +18,7 @@ from plimsoll.diagnosis.loading import loading_findings
 from plimsoll.diagnosis.maxima import maxima_of
 from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
+    baselines_unknown,
     missing_of,
     newer_class_of,
     not_covered,
@@ -207,6 +208,7 @@ def _gaps(
         lambda: (
             *missing_of(recent, judged.frame, judged.congestion, ceilings, unknown_class=unknown_class),
             *missing_before_changes(snapshot.annotations, _window(snapshot, frame)),
+            *baselines_unknown(recent, ceilings),
             *not_measured_of(frame),
             *not_covered(snapshot, _measured_s(frame), _window(snapshot, frame)),
             *_newer(snapshot.instance, catalog, unknown_class),

@@ -56,9 +56,9 @@ _HELD_RATIO = 0.02
 # CPUUtilization at a baseline varies by some percent, because credits are earned by the millisecond.
 _CPU_HELD_MAX = 1.15
 # A balance is given in whole percents; none is less than half of one.
-_NONE_LEFT_RATIO = 0.005
+NONE_LEFT_RATIO = 0.005
 # Two readings of a balance, which come every five minutes.
-_SPENT_MIN_S = 600.0
+SPENT_MIN_S = 600.0
 _SAID_SHARE = 0.1
 # Below this share of the baseline credits come back within hours.
 _BELOW_BASELINE = 0.9
@@ -329,13 +329,13 @@ def _without_credits(
         rate = frame.bytes_per_s if FAMILIES[family].counts == "bytes" else frame.ops_per_s
         use = Use(time_s=frame.time_s, width_s=frame.width_s, value=rate)
         credits_of = replace(baseline, family=CREDITS[family], dimension=Dimension.AMOUNT)
-        for a, b in _stretches(left < _NONE_LEFT_RATIO, use):
+        for a, b in _stretches(left < NONE_LEFT_RATIO, use):
             start_s, end_s = int(use.time_s[a]), int(use.time_s[b - 1] + use.width_s[b - 1])
             at_s = sum(max(min(i.end_s, end_s) - max(i.start_s, start_s), 0) for i in intervals)
             length_s = float(use.width_s[a:b].sum())
             # Credits that are spent while a limit binds are its evidence, and not something else that was found.
             is_said = at_s > _SAID_SHARE * length_s
-            if length_s >= _SPENT_MIN_S and not is_said and np.isfinite(rate[a:b]).any():
+            if length_s >= SPENT_MIN_S and not is_said and np.isfinite(rate[a:b]).any():
                 yield _interval(use, a, b, credits_of)
 
 

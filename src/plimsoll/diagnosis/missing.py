@@ -6,12 +6,13 @@ import numpy as np
 
 from plimsoll.diagnosis.frame import GAP_SAMPLES, Frame, runs_of
 from plimsoll.diagnosis.headroom import NEAR_RATIO
+from plimsoll.diagnosis.maxima import NONE_LEFT_RATIO, SPENT_MIN_S
 from plimsoll.diagnosis.order import median
 from plimsoll.diagnosis.recognition.congestion import REFERENCE_MAX_S, Congestion
 from plimsoll.limits.layout import is_aurora
 from plimsoll.model.ceiling import Ceiling, Dimension, Phase
 from plimsoll.model.diagnosis import LATE_SHARE, SHORT_WINDOW, VERDICT, Missing
-from plimsoll.model.family import RATE_FAMILIES
+from plimsoll.model.family import BALANCES, RATE_FAMILIES, VOLUME_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
 from plimsoll.model.series import BoolArray
@@ -137,6 +138,29 @@ def not_covered(snapshot: Snapshot, measured_s: float, window_s: tuple[int, int]
             ),
         ),
     )
+
+
+def baselines_unknown(snapshot: Snapshot, ceilings: tuple[Ceiling, ...]) -> tuple[Missing, ...]:
+    """Return the gap of each kind of EBS credits that were used up while the baseline that then applies is not known."""
+    found = []
+    for metric, family in BALANCES.items():
+        series = snapshot.series.get(metric)
+        # A class or a storage that is known has either a baseline or no credits, whatever a metric of old says.
+        is_known = any(c.family is family for c in ceilings)
+        spent_s = 0 if series is None else int(np.count_nonzero(series.value < NONE_LEFT_RATIO)) * series.step_s
+        if is_known or spent_s < SPENT_MIN_S:
+            continue
+        name = METRICS[metric].cloudwatch
+        is_volume = family in VOLUME_FAMILIES
+        remedy = "Give --storage and --size-gib." if is_volume else "Give --class, or --instance with a description."
+        found.append(
+            Missing(
+                name=f"the baseline that applied while {name} was 0 % ({format_duration(spent_s)})",
+                hides=VERDICT,
+                remedy=f"Without credits no more than the baseline is served. {remedy}",
+            )
+        )
+    return tuple(found)
 
 
 def not_measured_of(frame: Frame | None) -> tuple[Missing, ...]:

@@ -11,6 +11,7 @@ from plimsoll.diagnosis.missing import (
     LIGHT_LOAD,
     SHORT_WINDOW,
     VERDICT,
+    baselines_unknown,
     missing_of,
     not_covered,
     pressed_throughout,
@@ -226,3 +227,23 @@ def test_a_steady_load_with_nothing_in_flight_waits_for_no_limit():
     assert frame is not None
 
     assert () == steady_throughout(frame, congestion_of(frame, load_of(frame)))
+
+
+@pytest.mark.parametrize("metric", builders.BALANCES)
+@pytest.mark.parametrize(("minutes", "is_said"), [(480, True), (10, True), (3, False)])
+def test_credits_that_are_used_up_are_said_without_the_class(metric, minutes, is_said):
+    """Without class and storage the baseline is not known; that it applied, and for how long, is."""
+    balance = np.ones(720)
+    balance[100 : 100 + minutes] = 0
+    snapshot = builders.snapshot(values(), {metric: balance})
+    found = baselines_unknown(snapshot, ())
+
+    assert is_said == bool(found)
+    assert all(gap.hides == VERDICT and METRICS[metric].cloudwatch in gap.name for gap in found)
+
+
+def test_a_known_class_without_credits_has_no_baseline_to_miss():
+    """A balance of a former class or storage, or one that an exporter fills with zeros, is no gap."""
+    snapshot = builders.snapshot(values(), {Metric.BYTE_BALANCE_RATIO: np.zeros(720)})
+
+    assert () == baselines_unknown(snapshot, DOCUMENTED)
