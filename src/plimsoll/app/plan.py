@@ -1,4 +1,4 @@
-"""Plan for a diagnosed snapshot: check what a plan needs, and choose its prices."""
+"""Plan for the present part of a diagnosed snapshot: check what a plan needs, and choose its prices."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +15,8 @@ from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.plan import FirstOptions, Plan, PlanConstraints
 from plimsoll.model.price import LICENSES, PriceBook, priced_engine
-from plimsoll.model.snapshot import Snapshot
-from plimsoll.units import format_duration
+from plimsoll.model.snapshot import EventKind, Snapshot, cut
+from plimsoll.units import format_clock, format_duration
 
 if TYPE_CHECKING:
     from plimsoll.catalog.load import Catalog
@@ -26,6 +26,7 @@ PLAN_LAST = "14d"
 SHORT_WINDOW = "short-window"
 """Value of `--allow` that permits a window of less than a day; all other values are patterns."""
 
+_CHANGES = {EventKind.CLASS_CHANGE: "the class was changed", EventKind.STORAGE_CHANGE: "the storage was changed"}
 _DAY_S = 86_400
 # A window of a day up to now lacks its last samples. Basic monitoring of CloudWatch has one sample in
 # five minutes and publishes it some minutes late; a scrape after a restart comes later still.
@@ -81,7 +82,9 @@ def plan_snapshot(
     from plimsoll.plan.plan import plan as law
 
     known, book = _known_and_prices(diagnosis, snapshot, prices)
-    return law(diagnosis, snapshot, known, book, constraints, today=today())
+    diagnosis, snapshot, why = _present(diagnosis, snapshot, known)
+    found = law(diagnosis, snapshot, known, book, constraints, today=today())
+    return replace(found, headline=f"{found.headline.removesuffix('.')}. {why}") if why else found
 
 
 def options_snapshot(diagnosis: Diagnosis, snapshot: Snapshot, constraints: PlanConstraints) -> FirstOptions:
@@ -93,7 +96,33 @@ def options_snapshot(diagnosis: Diagnosis, snapshot: Snapshot, constraints: Plan
     from plimsoll.plan.plan import first_options
 
     known, book = _known_and_prices(diagnosis, snapshot, None)
+    diagnosis, snapshot, _ = _present(diagnosis, snapshot, known)
     return first_options(diagnosis, snapshot, known, book, constraints)
+
+
+def _present(diagnosis: Diagnosis, snapshot: Snapshot, known: "Catalog") -> tuple[Diagnosis, Snapshot, str]:
+    """
+    Return the part of the window to plan for, its diagnosis, and why the rest is left out; empty where all is taken.
+
+    After a change of class or storage, and after the last limit that is over, the time before tells nothing about
+    what is needed now. Less than a day does not show the demand of other hours, so then all is taken.
+    """
+    from plimsoll.diagnosis.diagnose import diagnose
+    from plimsoll.diagnosis.recognition.rate_words import format_rate
+
+    end_s = diagnosis.window_s[1]
+    ends = [
+        (at.over_s, f"a limit of {format_rate(at.level, at.dimension)} ended")
+        for at in diagnosis.time_at
+        if at.over_s is not None
+    ]
+    ends += [(note.time_s, _CHANGES[note.kind]) for note in diagnosis.annotations if note.kind in _CHANGES]
+    inside = [one for one in ends if diagnosis.window_s[0] < one[0] <= end_s - _DAY_SHOWN * _DAY_S]
+    if not inside:
+        return diagnosis, snapshot, ""
+    since_s, why = max(inside)
+    part = cut(snapshot, (since_s, end_s))
+    return diagnose(part, known), part, f"Planned for the time since {format_clock(since_s)} UTC alone, when {why}."
 
 
 def _known_and_prices(diagnosis: Diagnosis, snapshot: Snapshot, prices: Path | None) -> tuple["Catalog", PriceBook]:
