@@ -5,7 +5,7 @@ import pytest
 
 from databases import budget, counters, seen, server, table, toast_of, with_settings
 from plimsoll.causes.vacuum.autovacuum_settings import causes, missing_of
-from plimsoll.causes.vacuum.classes import FITS, Use, use_of
+from plimsoll.causes.vacuum.classes import Use, use_of
 from plimsoll.model.database import Index, Observation, Relation
 
 GIB = 1024**3
@@ -86,15 +86,6 @@ def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
     written = msgspec.structs.replace(table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0)
 
     assert use == use_of(written, counted_s=days * 86_400.0)
-
-
-def test_the_published_settings_are_kept():
-    """0.2/50 by default, 0.01/50 for rows written often, 0/5000 for rows that come and go."""
-    fits = {use: (fit.scale_factor, fit.threshold) for use, fit in FITS.items()}
-
-    assert (0.2, 50) == fits[Use.DEFAULT]
-    assert (0.01, 50) == fits[Use.WRITTEN_OFTEN]
-    assert (0.0, 5000) == fits[Use.INSERT_THEN_DELETE]
 
 
 def test_a_large_toast_relation_waits_for_millions_of_rows():
