@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from databases import budget, counters, seen, server, table, toast_of, with_settings
+from databases import budget, counters, index, seen, server, table, toast_of, with_settings
 from plimsoll.causes.vacuum.autovacuum_settings import causes, missing_of
 from plimsoll.causes.vacuum.classes import Use, use_of
-from plimsoll.model.database import Index, Observation, Relation
+from plimsoll.model.database import Observation, Relation
 
 GIB = 1024**3
 MILLION = 1_000_000
@@ -197,18 +197,8 @@ def test_indexes_lengthen_a_vacuum():
     """Every vacuum reads all of a table's indexes."""
     owner, _ = documents()
     plain = watched(owner)
-    index = Index(
-        oid=9,
-        name="public.i",
-        table_oid=owner.oid,
-        size_bytes=80 * GIB,
-        scans=1,
-        blocks_read=0,
-        blocks_hit=0,
-        is_unique=True,
-        is_constraint=True,
-    )
-    indexed = msgspec.structs.replace(plain, last=msgspec.structs.replace(plain.last, indexes=(index,)))
+    unique = index(9, owner, "public.i", size_bytes=80 * GIB, scans=1, is_unique=True)
+    indexed = msgspec.structs.replace(plain, last=msgspec.structs.replace(plain.last, indexes=(unique,)))
 
     def duration(observation: Observation) -> float:
         pieces = by_subject(observation)["public.documents"].evidence
