@@ -17,6 +17,7 @@ import pytest
 from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, WITH_CAUSES, postgres_binaries
 from live.machine import Run
+from live.working import working
 from plimsoll.causes.budget import Budget, budget_of
 from plimsoll.causes.toast import toast
 from plimsoll.causes.vacuum import autovacuum_settings, vacuum
@@ -108,6 +109,17 @@ def watch(server: Postgres, work: Callable[[psycopg.Connection], object]) -> Obs
     return observe(server.dsn, duration_s=2.0, clock=lambda: float(sum(slept)), sleep=sleep)
 
 
+def rewrite_all(server: Postgres, *, times: int) -> None:
+    """Send every letter again, and fill the buffers with other pages, so that a vacuum has to read its own."""
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for _ in range(times):
+            connection.execute("update letters set body = body || ''")
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
+        connection.execute("select count(*) from filler")
+        connection.execute("drop table filler")
+        flush_statistics(connection)
+
+
 def of_letters(causes: tuple[Cause, ...]) -> list[Cause]:
     return [cause for cause in causes if cause.subject.startswith("public.letters")]
 
@@ -171,24 +183,14 @@ def test_values_that_change_are_told_where_they_can_be(server: Postgres, letters
 def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[int, str]):
     """The same counters, once of equal values and once of changed ones: decoding tells them apart."""
     for is_same in (True, False):
-        stop = threading.Event()
 
-        def work(*, is_same: bool = is_same, stop: threading.Event = stop) -> None:
-            with psycopg.connect(server.dsn, autocommit=True) as worker:
-                turn = 0
-                while not stop.is_set():
-                    turn += 1
-                    row = turn % ROWS + 1
-                    body = letters[row] if is_same else f"{turn:09}" + letters[row][9:]
-                    worker.execute("update letters set body = %s where id = %s", (body, row))
+        def save(worker: psycopg.Connection, turn: int, is_same: bool = is_same) -> None:
+            row = turn % ROWS + 1
+            body = letters[row] if is_same else f"{turn:09}" + letters[row][9:]
+            worker.execute("update letters set body = %s where id = %s", (body, row))
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        try:
+        with working(server.dsn, save):
             samples = sample_toast(server.dsn, "public.letters", seconds=0.3)
-        finally:
-            stop.set()
-            thread.join()
         seen = watch(server, lambda c: c.execute("update letters set body = overlay(body placing 'x' from 1)"))
         found = of_letters(toast.causes(msgspec.structs.replace(seen, toast_samples=samples), BUDGET))
         with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -203,23 +205,13 @@ def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[i
 @ON_TWO
 def test_an_inspection_with_a_sample_is_certain(server: Postgres, letters: dict[int, str], run: Run):
     """`plimsoll inspect --decode-toast` names the column, says that values were the same, and leaves no slot."""
-    stop = threading.Event()
 
-    def work() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as worker:
-            for turn in itertools.count():
-                if stop.wait(0.005):
-                    return
-                row = turn % ROWS + 1
-                worker.execute("update letters set body = %s where id = %s", (letters[row], row))
+    def save(worker: psycopg.Connection, turn: int) -> None:
+        row = turn % ROWS + 1
+        worker.execute("update letters set body = %s where id = %s", (letters[row], row))
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with working(server.dsn, save, pause_s=0.005):
         done = run(*("inspect", server.dsn, "--for", "2s", "--decode-toast", "1s", "--format", "json"))
-    finally:
-        stop.set()
-        thread.join()
     found = [c for c in json.loads(done.stdout)["causes"] if c["kind"] == "toast"]
     with psycopg.connect(server.dsn) as connection:
         slots = connection.execute("select count(*) from pg_replication_slots").fetchone()
@@ -233,14 +225,7 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(server: Postgres, l
     """The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %."""
     texts: list[str] = []
     started = threading.Event()
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        for _ in range(12):
-            connection.execute("update letters set body = body || ''")
-        # Other pages into the buffers, so that the vacuum has to read its own.
-        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
-        connection.execute("select count(*) from filler")
-        connection.execute("drop table filler")
-        flush_statistics(connection)
+    rewrite_all(server, times=12)
 
     def run() -> None:
         with psycopg.connect(server.dsn, autocommit=True) as worker:
@@ -286,12 +271,7 @@ def over_after(is_so: Callable[[], bool]) -> Callable[[], float]:
 
 def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[int, str]):
     """Autovacuum's reads of the TOAST relation are within 15 % of those that the relation counts."""
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        for _ in range(12):
-            connection.execute("update letters set body = body || ''")
-        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
-        connection.execute("drop table filler")
-        flush_statistics(connection)
+    rewrite_all(server, times=12)
     ticks = iter(range(200))
 
     def sleep(seconds: float) -> None:
@@ -333,11 +313,7 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
 @ON_TWO
 def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict[int, str]):
     """The server says nothing of its bytes until it ends; the estimate is within 15 % of what the process read."""
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        for _ in range(30):
-            connection.execute("update letters set body = body || ''")
-        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
-        connection.execute("drop table filler")
+    rewrite_all(server, times=30)
     worker = psycopg.connect(server.dsn, autocommit=True)
     worker.execute("set vacuum_cost_delay = 20; set vacuum_cost_limit = 600")
     pid = worker.info.backend_pid
