@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -227,15 +227,6 @@ def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
     assert mounted_at(folder / "disk") is None
     assert str(gate.folder) not in loops
     assert (folder / "block" / block.IMAGE).stat().st_size > MIB
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for an event that tells nobody."""
-    for _ in range(PATIENCE_S * 20):
-        if is_so():
-            return
-        signal.sigtimedwait([], 0.05)
-    raise AssertionError
 
 
 def test_the_processors_of_a_class_are_given_or_refused_with_the_reason(folder: Path, run: Run):

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from plimsoll_lab.servers.search import Elasticsearch, OpenSearch, SearchServer
 from plimsoll_lab.servers.server import HOST
 
 DOCUMENT = {"name": "Running shoes", "maker": "Übel & Söhne"}
-START = (sys.executable, "-m", "plimsoll", "lab", "servers", "--start", "kafka")
 
 
 @pytest.fixture(scope="module", params=[OpenSearch, Elasticsearch], ids=lambda kind: kind.kind)

@@ -1,7 +1,6 @@
 """The published incident, read from an account over HTTP and told to a webhook, as it was reviewed."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.live
 DAY_S = 86_400
 # A whole number of days, so that the clock times of the incident stay.
 SHIFT_S = (simulated.recent_end_s() - watched_incident.WINDOW[1]) // DAY_S * DAY_S
-DATE = re.compile(r"20\d\d-\d\d-\d\d(?= \d\d:\d\d)")
 
 
 @pytest.fixture(scope="module")
