@@ -109,17 +109,6 @@ def watch(server: Postgres, work: Callable[[psycopg.Connection], object]) -> Obs
     return observe(server.dsn, duration_s=2.0, clock=lambda: float(sum(slept)), sleep=sleep)
 
 
-def rewrite_all(server: Postgres, *, times: int) -> None:
-    """Send every letter again, and fill the buffers with other pages, so that a vacuum has to read its own."""
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        for _ in range(times):
-            connection.execute("update letters set body = body || ''")
-        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
-        connection.execute("select count(*) from filler")
-        connection.execute("drop table filler")
-        flush_statistics(connection)
-
-
 def of_letters(causes: tuple[Cause, ...]) -> list[Cause]:
     return [cause for cause in causes if cause.subject.startswith("public.letters")]
 
@@ -225,7 +214,14 @@ def test_a_vacuum_of_a_toast_relation_is_seen_with_its_bytes(server: Postgres, l
     """The vacuum of the letters' TOAST relation is named by the table; reads are within 15 %."""
     texts: list[str] = []
     started = threading.Event()
-    rewrite_all(server, times=12)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for _ in range(12):
+            connection.execute("update letters set body = body || ''")
+        # Other pages into the buffers, so that the vacuum has to read its own.
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
+        connection.execute("select count(*) from filler")
+        connection.execute("drop table filler")
+        flush_statistics(connection)
 
     def run() -> None:
         with psycopg.connect(server.dsn, autocommit=True) as worker:
@@ -271,7 +267,12 @@ def over_after(is_so: Callable[[], bool]) -> Callable[[], float]:
 
 def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[int, str]):
     """Autovacuum's reads of the TOAST relation are within 15 % of those that the relation counts."""
-    rewrite_all(server, times=12)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for _ in range(12):
+            connection.execute("update letters set body = body || ''")
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
+        connection.execute("drop table filler")
+        flush_statistics(connection)
     ticks = iter(range(200))
 
     def sleep(seconds: float) -> None:
@@ -313,7 +314,11 @@ def test_an_autovacuum_is_seen_with_its_bytes(server: Postgres, letters: dict[in
 @ON_TWO
 def test_bytes_of_a_running_vacuum_are_estimated(server: Postgres, letters: dict[int, str]):
     """The server says nothing of its bytes until it ends; the estimate is within 15 % of what the process read."""
-    rewrite_all(server, times=30)
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for _ in range(30):
+            connection.execute("update letters set body = body || ''")
+        connection.execute("create table filler as select repeat('x', 1000) from generate_series(1, 18000)")
+        connection.execute("drop table filler")
     worker = psycopg.connect(server.dsn, autocommit=True)
     worker.execute("set vacuum_cost_delay = 20; set vacuum_cost_limit = 600")
     pid = worker.info.backend_pid
