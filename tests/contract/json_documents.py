@@ -11,7 +11,6 @@ import pooled_reports
 from contract.tree import ROOT, files
 from experiments import experiment
 from plimsoll.cli.commands import app
-from plimsoll.model.toast import ToastCase, ToastProof, ToastSample
 from plimsoll.reports.rehearse.json import render_rehearsal_json
 from plimsoll.reports.toast.json import render_toast_proof_json
 from plimsoll_lab.reports.experiment.json import render_experiment_json
@@ -22,6 +21,7 @@ from plimsoll_lab.reports.sweep.json import render_sweep_json
 from rehearsals import rehearsal
 from unit.cli.gate.test_run import STATUS
 from unit.reports.fixture_sweep import report
+from unit.reports.fixture_toast import case, proof, sample
 
 Document = dict
 PLACE = {"emulated": "db.t3.xlarge", "mount": "/mnt/gate", "clock": 60.0, "emulated_minute_s": 1.0}
@@ -43,31 +43,8 @@ def _printed(*arguments: str) -> str:
 
 
 def _toast() -> str:
-    case = ToastCase(
-        name="send the same value again",
-        storage="external",
-        value_bytes=9980,
-        stored_bytes=9980,
-        statement="update t set body = $1 where id = 1",
-        rows_updated=1,
-        chunks_written=5,
-        chunks_dead=5,
-        wal_bytes=11_030,
-        buffers=25,
-    )
-    sample = ToastSample(
-        table="public.docs", column="body", seconds=10.0, untouched=1, resent_same=2, resent_changed=3, resent_unknown=4
-    )
-    proof = ToastProof(
-        place="127.0.0.1:5432/orders",
-        version="18.6",
-        chunk_bytes=1996,
-        cases=(case,),
-        copies=(case, case),
-        sample=(sample,),
-        notes=("this server was built without lz4",),
-    )
-    return render_toast_proof_json(proof)
+    made = proof(case(), copies=(case(), case()), sample=(sample(),), notes=("this server was built without lz4",))
+    return render_toast_proof_json(made)
 
 
 # By the name of the form's schema file.

@@ -15,6 +15,7 @@ from conftest import flaky_tests
 from contract.tree import ROOT, files
 
 FLAKY_MAX = 10
+LOAD, WATCH = "tests/live/test_load.py", "tests/live/test_watch.py"
 COMMANDS = 'COMMANDS = {"load": Place("plimsoll.load", "Load"), "watch": Place("plimsoll.watch", "Watch")}'
 # A repository with two tests of commands, one of a rate, and a package with a command of its own.
 TREE = {
@@ -72,30 +73,26 @@ def changed_after(root: Path, target: str, name: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "units"),
+    ("name", "units", "target"),
     [
-        ("src/plimsoll/rows/rows.py", {"test_load"}),
-        ("src/plimsoll/rows/rows.csv", {"test_load"}),
-        ("tests/live/shared.py", {"test_load"}),
-        ("tests/live/test_load.py", {"test_load"}),
-        ("crates/plimsoll-core/bucket.rs", {"test_watch"}),
-        ("docs/index.md", {"test_watch"}),
-        ("tests/conftest.py", {"test_load", "test_watch"}),
-        ("integrations/helm/chart.yaml", set()),
+        ("src/plimsoll/rows/rows.py", {LOAD}, "live"),
+        ("src/plimsoll/rows/rows.csv", {LOAD}, "live"),
+        ("tests/live/shared.py", {LOAD}, "live"),
+        ("tests/live/test_load.py", {LOAD}, "live"),
+        ("crates/plimsoll-core/bucket.rs", {WATCH}, "live"),
+        ("docs/index.md", {WATCH}, "live"),
+        # Its test opens what was built, and names no page's file.
+        ("docs/index.md", {"tests/live/test_site.py"}, "site"),
+        ("tests/conftest.py", {LOAD, WATCH}, "live"),
+        ("integrations/helm/chart.yaml", set(), "live"),
+        ("integrations/helm/chart.yaml", {"helm"}, "integrations"),
+        # So nothing lands unchecked.
+        ("tests/live/test_new.py", {"tests/live/test_new.py"}, "live"),
     ],
 )
-def test_what_covers_a_changed_file_runs(tree: Path, name: str, units: set[str]):
+def test_what_covers_a_changed_file_runs(tree: Path, name: str, units: set[str], target: str):
     """Through imports, commands and folders that are named, data of packages, and crates; nothing else runs."""
-    assert {f"tests/live/{unit}.py" for unit in units} == changed_after(tree, "live", name)
-
-
-def test_a_package_runs_when_a_file_of_it_changes(tree: Path):
-    assert {"helm"} == changed_after(tree, "integrations", "integrations/helm/chart.yaml")
-
-
-def test_the_site_runs_when_a_page_changes(tree: Path):
-    """Its test opens what was built, and names no page's file."""
-    assert {"tests/live/test_site.py"} == changed_after(tree, "site", "docs/index.md")
+    assert units == changed_after(tree, target, name)
 
 
 def test_what_a_target_depends_on_is_there():
@@ -103,11 +100,6 @@ def test_what_a_target_depends_on_is_there():
     also = {path for target in deep_in(ROOT).TARGETS.values() for path in target.also}
 
     assert [] == sorted(path for path in also if not (ROOT / path).exists())
-
-
-def test_a_new_file_of_tests_has_not_passed(tree: Path):
-    """So nothing lands unchecked."""
-    assert {"tests/live/test_new.py"} == changed_after(tree, "live", "tests/live/test_new.py")
 
 
 def test_a_unit_that_is_gone_is_dropped(tree: Path):
@@ -138,9 +130,7 @@ def test_only_a_file_whose_tests_passed_is_kept(tree: Path, outcome: str, is_goo
     deep.step = step
 
     assert passes == deep.run("live", only_changed=False)
-    assert {"tests/live/test_watch.py"} | ({"tests/live/test_load.py"} if not outcome else set()) == set(
-        deep.kept()["live"]
-    )
+    assert {WATCH} | ({LOAD} if not outcome else set()) == set(deep.kept()["live"])
 
 
 def test_every_live_test_belongs_to_a_target():

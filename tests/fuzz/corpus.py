@@ -200,7 +200,7 @@ def otel_protobuf(day: Made, *, version: str = "1.0", identifier=IDENTIFIER) -> 
         )
         region = _field(1, _text(1, "cloud.region") + _field(2, _text(1, "eu-west-1")))
         message = _field(1, _field(1, region) + _field(2, metrics))
-        out += _varint(len(message)) + message
+        out += varint(len(message)) + message
     return out
 
 
@@ -230,10 +230,10 @@ def _text(number: int, value: str) -> bytes:
 
 
 def _field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
+    return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     out = b""
     while value > 0x7F:
         out += bytes([value & 0x7F | 0x80])

@@ -33,9 +33,6 @@ class Mutant:
 Damage = Callable[[bytes, random.Random], bytes]
 
 
-# --- damage to bytes of any format ---------------------------------------------------------------
-
-
 def cut_off(data: bytes, rng: random.Random) -> bytes:
     return data[: rng.randrange(1, len(data))]
 
@@ -91,8 +88,6 @@ BYTES: tuple[Damage, ...] = (
     packed_and_cut,
     twice,
 )
-
-# --- damage to the text of JSON and CSV ----------------------------------------------------------
 
 _NUMBER = re.compile(rb"-?\d+\.\d+")
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|\+00:00)?")
@@ -158,8 +153,6 @@ TEXT: dict[str, Damage] = {
 OF_CAPTURES = ("nan", "negative", "huge", "text-for-number", "year-9999", "text-for-time")
 """Damage to text that a capture of a host can have as well."""
 
-# --- damage to the samples before they are written -----------------------------------------------
-
 
 def _gappy(day: corpus.Made, rng: np.random.Generator) -> corpus.Made:
     keep = np.sort(rng.choice(day.time_s.size, day.time_s.size // 3, replace=False))
@@ -206,8 +199,6 @@ SAMPLES = {
     "one-sample": _one_sample,
     "years-apart": _years_apart,
 }
-
-# --- targets that are wrong as a whole -----------------------------------------------------------
 
 
 def _odd_files() -> dict[str, bytes]:

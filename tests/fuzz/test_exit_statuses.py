@@ -70,8 +70,6 @@ def complaint(ended: Ended, form: str) -> str:
     return ""
 
 
-# --- odd values in every place of a sound export --------------------------------------------------------
-
 ODD_NUMBERS = (5e-324, 1e-310, 2.2250738585072014e-308, 0.0, 1e16, 1.7976931348623157e308, 1e-9)
 ODD_TEXTS = ("\ud800x", "\udfff", "", "\x00", "a" * 100_000, "\u202egpj", "<b>&amp;", "0", "-1", "NaN")
 

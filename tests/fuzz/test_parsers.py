@@ -1,5 +1,6 @@
 """A fuzz target for each parser: any bytes, and any JSON of the right keys, end in one sentence."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -115,22 +116,10 @@ def test_metric_data_of_any_samples(times, values, label):
 
 
 @fuzzed
-@given(queries=st.lists(trees(REQUEST), max_size=3) | trees(REQUEST))
-def test_request(queries):
-    answered(lambda r: cloudwatch_json.read_request(queries, r, where="'f'", folder=Path("a")))
-
-
-@fuzzed
 @given(points=st.lists(trees(STATISTICS), max_size=5) | trees(STATISTICS), label=scalars)
 def test_metric_statistics(points, label):
     document = {"Label": label, "Datapoints": points}
     answered(lambda r: cloudwatch_json.read_metric_statistics(document, r, where="'f'", folder=PATH))
-
-
-@fuzzed
-@given(records=st.lists(trees(STREAM), max_size=5))
-def test_stream_records(records):
-    answered(lambda r: metric_stream.read_records(records, r, where="'f'"))
 
 
 @fuzzed
@@ -158,28 +147,35 @@ def test_opentelemetry_protobuf(data, at, whole):
 
 
 @fuzzed
-@given(documents=st.lists(trees(ENHANCED), max_size=4))
-def test_enhanced_documents(documents):
-    answered(lambda r: enhanced_monitoring.read_documents(documents, r, where="'f'"))
-
-
-@fuzzed
 @given(document=trees(ENHANCED), line=st.binary(max_size=40))
 def test_enhanced_lines(document, line):
     data = msgspec.json.encode(document) + b"\n" + line + b"\n" + FORMATS["enhanced.jsonl"]
     answered(lambda r: enhanced_monitoring.read_lines(data, r, where="'f'"))
 
 
-@fuzzed
-@given(document=trees(EVENTS))
-def test_log_events(document):
-    answered(lambda r: enhanced_monitoring.read_log_events(document, r, where="'f'"))
+# What each reader takes.
+TREES = {
+    "request": (
+        st.lists(trees(REQUEST), max_size=3) | trees(REQUEST),
+        partial(cloudwatch_json.read_request, folder=Path("a")),
+    ),
+    "stream records": (st.lists(trees(STREAM), max_size=5), metric_stream.read_records),
+    "enhanced documents": (st.lists(trees(ENHANCED), max_size=4), enhanced_monitoring.read_documents),
+    "log events": (trees(EVENTS), enhanced_monitoring.read_log_events),
+    "described instances": (
+        trees(INSTANCE) | st.fixed_dictionaries({"DBInstances": trees(INSTANCE)}),
+        describe_instances.read_answer,
+    ),
+}
 
 
+@pytest.mark.parametrize("name", TREES)
 @fuzzed
-@given(document=trees(INSTANCE) | st.fixed_dictionaries({"DBInstances": trees(INSTANCE)}))
-def test_described_instances(document):
-    answered(lambda r: describe_instances.read_answer(document, r, where="'f'"))
+@given(data=st.data())
+def test_trees(name, data):
+    strategy, read = TREES[name]
+    document = data.draw(strategy)
+    answered(lambda r: read(document, r, where="'f'"))
 
 
 cells = st.text(max_size=12) | scalars.map(str)

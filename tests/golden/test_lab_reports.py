@@ -9,8 +9,7 @@ from msgspec.structs import replace
 import experiments
 import failover_reports
 import pooled_reports
-from golden.together import together
-from plimsoll.app.render import render
+from golden.together import texts, together
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.rehearsal import Rehearsal, Span
 from plimsoll_lab.model.experiment import ExperimentProgress
@@ -30,11 +29,6 @@ from unit.reports.fixture_toast import case, proof, sample
 def played_texts(reports: Mapping[str, object], width: int = 100) -> dict[str, str]:
     """Each report of what was played as text, by its name."""
     return texts({name: drawn(report) for name, report in reports.items()}, width)
-
-
-def texts(reports: Mapping[str, object], width: int = 100) -> dict[str, str]:
-    """Each report as text, by its name."""
-    return {name: render(report, "text", width=width) for name, report in reports.items()}
 
 
 def failovers() -> dict[str, str]:

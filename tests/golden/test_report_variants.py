@@ -1,13 +1,13 @@
 """Reports of odd cases, as people see them: what each sentence says where something is missing or other."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
 import inspections
 import plans
-from golden.together import together
+from golden.together import texts, together
 from plimsoll.app.render import Report, render
 from plimsoll.diagnosis.comparison.compare import compare
 from plimsoll.diagnosis.overview import overview_of, overview_row
@@ -26,11 +26,6 @@ from unit.reports.fixture_parts import CPU, VOLUME_THROUGHPUT, interval, resourc
 from unit.reports.fixture_sheet import rate, row, sheet
 
 Diagnosed = tuple[Diagnosis, Snapshot]
-
-
-def texts(reports: Mapping[str, object], width: int = 100) -> dict[str, str]:
-    """Each report as text, by its name."""
-    return {name: render(report, "text", width=width) for name, report in reports.items()}
 
 
 def headlines() -> dict[str, str]:

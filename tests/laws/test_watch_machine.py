@@ -15,7 +15,6 @@ from watched import MINUTE, SUBJECT
 
 TIMING = Timing(bound_for_s=3 * MINUTE, nearing_for_s=2 * MINUTE, clear_s=4 * MINUTE, gap_s=6 * MINUTE)
 OK, NEARING, BOUND = WatchState.OK, WatchState.NEARING, WatchState.BOUND
-RANKS = {OK: 0, NEARING: 1, BOUND: 2}
 
 
 class Alerts(RuleBasedStateMachine):

@@ -79,10 +79,6 @@ class StartedCommand:
         self._command.communicate(timeout=60)
         return self._command.returncode
 
-    def listening(self) -> set[str]:
-        """Addresses on which its servers listen."""
-        return listening(self.processes)
-
     def has_left_nothing(self) -> bool:
         """Whether its processes are gone, and their folders too; waited for."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from live.gate_ledger import children_of, wait_for_end
+from live.gate_ledger import children_of, postmaster_of, wait_for_end
 from live.served import kept_log
 from plimsoll.errors import SourceError, UsageError
 from plimsoll_lab.servers import postgres as lab
@@ -26,10 +26,6 @@ def place() -> Iterator[Path]:
         Path(name).chmod(0o711)
         unprivileged_account().own(Path(name))
         yield Path(name)
-
-
-def postmaster_of(server: Postgres) -> int:
-    return int((server.data_directory / "postmaster.pid").read_text().splitlines()[0])
 
 
 def test_it_is_unprivileged_on_loopback_with_a_password_and_then_gone():

@@ -17,6 +17,7 @@ import pyspark
 import pytest
 
 from live.machine import clean_environment
+from live.prometheus_server import free_port
 from live.small_lake import POISONED, SOUND, small_lake
 from live.waiting_verdict import GO, TABLE, bytes_of
 from plimsoll.app.lake.verdict import verdict_function
@@ -125,12 +126,6 @@ def wait_for(found: Callable[[], object], running: subprocess.Popen[bytes]) -> N
         assert running.poll() is None, "the run ended before"
         assert time.monotonic() < end_s
         time.sleep(0.1)
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
 
 
 @pytest.mark.parametrize("master", [TWO_EXECUTORS, "local[2]"])

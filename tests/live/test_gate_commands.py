@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from plimsoll.model.snapshot_file.codec import decode_snapshot
 from plimsoll.units import MIB
 from plimsoll_lab.gate import block
 from plimsoll_lab.gate.config import GateSetup
-from plimsoll_lab.gate.control import GateControl, find_gate
 from plimsoll_lab.gate.gate import Gate
 from plimsoll_lab.gate.place import is_gate_at, mounted_at
 
@@ -64,10 +63,6 @@ def mounting(folder: Path, *arguments: str) -> subprocess.Popen:
             process.socket = line.partition("socket: ")[2].split(" ")[0]
             return process
     raise AssertionError("it ended without saying where its socket is")
-
-
-def control_of(process: subprocess.Popen) -> GateControl:
-    return find_gate(Path(process.socket))
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
@@ -192,32 +187,6 @@ def test_kill_9_of_the_daemon_loses_nothing_and_a_new_mount_works(folder: Path):
         assert b"kept" == (again.mount / "letter").read_bytes()
 
 
-def test_kill_9_of_everything_is_cleaned_at_the_next_start(folder: Path):
-    """Daemon, keeper and owner killed: the dead mount that is left does not stand in the way."""
-    process = mounting(folder)
-    pid = control_of(process).ask({"ask": "status"})["pid"]
-    keeper = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    for victim in (process.pid, keeper, pid):
-        os.kill(victim, signal.SIGKILL)
-    process.communicate(timeout=PATIENCE_S)
-    with Gate(GateSetup(instance=T3), folder / "data", folder / "disk") as gate:
-        assert (gate.mount / "table").exists()
-
-    assert not is_gate_at(folder / "disk")
-
-
-def test_kill_9_of_the_owner_takes_everything_down(folder: Path):
-    """The keeper unmounts in good order, and nothing is left but the data."""
-    process = mounting(folder)
-    home = Path(process.socket).parent
-    process.kill()
-    process.communicate(timeout=PATIENCE_S)
-    until(lambda: not home.exists())
-
-    assert mounted_at(folder / "disk") is None
-    assert ["data"] == [path.name for path in folder.iterdir()]
-
-
 def test_events_are_followed_until_the_gate_ends(folder: Path):
     """Each change and each second, as lines of JSON with the clock."""
     setup = GateSetup(instance=T3, clock=60.0)
@@ -258,15 +227,6 @@ def test_block_mode_is_ext4_behind_the_limits_or_refused(folder: Path):
     assert mounted_at(folder / "disk") is None
     assert str(gate.folder) not in loops
     assert (folder / "block" / block.IMAGE).stat().st_size > MIB
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for an event that tells nobody."""
-    for _ in range(PATIENCE_S * 20):
-        if is_so():
-            return
-        signal.sigtimedwait([], 0.05)
-    raise AssertionError
 
 
 def test_the_processors_of_a_class_are_given_or_refused_with_the_reason(folder: Path, run: Run):

@@ -1,6 +1,5 @@
 """A real mount on this machine has the rates, credits and changes of the instance it stands for."""
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,16 +108,6 @@ def test_idle_credits_come_back_at_the_baseline(gate: Gate, table: Path):
 
     # What the gate makes up for after idle time is not a credit yet.
     assert (now[0] - then[1] - SLACK_S) * 0.98 <= refilled_s <= (now[1] - then[0]) * 1.02
-
-
-def test_what_was_written_is_on_the_real_disk(gate: Gate):
-    """After fsync the backing folder has it, and the record counted it once."""
-    gate.set_balance(Family.INSTANCE_EBS_THROUGHPUT, 1.0)
-    with (gate.mount / "letter").open("wb") as file:
-        file.write(b"kept" * 1000)
-        file.flush()
-        os.fsync(file.fileno())
-        assert b"kept" * 1000 == (gate.backing / "letter").read_bytes()
 
 
 def test_the_record_counts_every_byte_once():

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import psycopg
 
 from live.machine import Run, clean_environment
+from live.working import working
 from plimsoll_lab.servers.postgres import Postgres
 
 ROWS = 300
@@ -28,29 +28,19 @@ vacuum analyze documents
 @contextmanager
 def rewriting(dsn: str) -> Iterator[None]:
     """A program that sends every column whenever one has changed, for as long as the block lasts."""
-    stop = threading.Event()
-
-    def work() -> None:
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            rows = connection.execute("select id, body from documents").fetchall()
-            while not stop.is_set():
-                for number, body in rows:
-                    connection.execute(
-                        "update documents set status = status + 1, body = %s where id = %s", (body, number)
-                    )
-                    if stop.is_set():
-                        break
-
     with psycopg.connect(dsn, autocommit=True) as connection:
         for statement in SETUP.split(";"):
             connection.execute(statement)
-    worker = threading.Thread(target=work)
-    worker.start()
+        rows = connection.execute("select id, body from documents").fetchall()
+
+    def save(connection: psycopg.Connection, turn: int) -> None:
+        number, body = rows[turn % ROWS]
+        connection.execute("update documents set status = status + 1, body = %s where id = %s", (body, number))
+
     try:
-        yield
+        with working(dsn, save):
+            yield
     finally:
-        stop.set()
-        worker.join()
         with psycopg.connect(dsn, autocommit=True) as connection:
             connection.execute("drop table documents")
 

@@ -202,19 +202,6 @@ def test_an_index_that_was_used_once_is_not_named(server: Postgres):
     assert () == unused.causes(seen, budget_of(seen))
 
 
-def test_a_healthy_pgbench_has_nothing_above_a_note(postgres: Postgres):
-    """The usual load under the usual settings."""
-    seen = watched(postgres, lambda _: postgres.run("pgbench", "-c", "4", "-T", "3") and None)
-    budget = budget_of(seen)
-    found = [
-        cause
-        for detector in (checkpoints, wal, temporary_files, sequential_scans, unused)
-        for cause in detector.causes(seen, budget)
-    ]
-
-    assert [] == [cause.title for cause in found if cause.severity != "note"]
-
-
 def find(plan: dict, name: str) -> float:
     """A figure of the nearest node that has it."""
     if name in plan:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -164,18 +165,19 @@ def ended(worker: psycopg.Connection, statement: str) -> None:
         worker.execute(statement.encode())
 
 
+def ending(server: Controlled, is_killed: bool) -> Callable[[], None]:
+    """What ends the server, and forgets its counters."""
+    return partial(crash, server) if is_killed else partial(server.control, "-m", "immediate", "restart")
+
+
 @pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
 def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bool):
     """A killed session, or `pg_ctl restart -m immediate`: nothing of before is compared with what came after."""
     server.did(*[UPDATE.format(50)] * 3)()
 
-    def end() -> None:
-        if is_killed:
-            crash(server)
-        else:
-            server.control("-m", "immediate", "restart")
-
-    found = watched(server, server.did(UPDATE.format(40)), end, lambda: None, server.did(UPDATE.format(30)))
+    found = watched(
+        server, server.did(UPDATE.format(40)), ending(server, is_killed), lambda: None, server.did(UPDATE.format(30))
+    )
     before, after = ends_of(found, "public.document")
     counters = (found.first.counters, found.last.counters)
 
@@ -198,15 +200,10 @@ def test_after_a_crash_the_window_begins_again(server: Controlled, is_killed: bo
 @pytest.mark.parametrize("is_killed", [True, False], ids=["crash", "immediate"])
 def test_after_a_crash_at_the_end_nothing_is_all_clear(server: Controlled, is_killed: bool):
     """What was done in nearly all of the time is forgotten: the report says so, status 2, and shows no load of none."""
-
-    def end() -> None:
-        if is_killed:
-            crash(server)
-        else:
-            server.control("-m", "immediate", "restart")
-
     began_s = time.monotonic()
-    found = watched(server, server.did(UPDATE.format(50)), lambda: time.sleep(1.5), end, at_the_end=True)
+    found = watched(
+        server, server.did(UPDATE.format(50)), lambda: time.sleep(1.5), ending(server, is_killed), at_the_end=True
+    )
     loud = {cause.code for cause in inspect(found).causes if cause.severity != "note"}
     # Autovacuum is off, which is a warning on any day.
     inspection = replace(inspect(found), causes=())

@@ -1,13 +1,12 @@
 """What is small one by one and large together, made for real: unused indexes, and partitions of one table."""
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import psycopg
 import pytest
 
 from live.installed import NEWEST, postgres_binaries
+from live.working import working
 from plimsoll.causes.inspect import inspect
 from plimsoll.cli.inspect import status_of
 from plimsoll.model.cause import Cause
@@ -52,32 +51,11 @@ def server(request: pytest.FixtureRequest) -> Iterator[Postgres]:
         yield running
 
 
-@contextmanager
-def working(server: Postgres, work: Callable[[psycopg.Connection, int], object]) -> Iterator[None]:
-    """One client that does it over and over, for as long as the block lasts."""
-    stop = threading.Event()
-
-    def loop() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            turn = 0
-            while not stop.is_set():
-                work(connection, turn)
-                turn += 1
-
-    worker = threading.Thread(target=loop)
-    worker.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        worker.join()
-
-
 def watched(
     server: Postgres, work: Callable[[psycopg.Connection, int], object]
 ) -> tuple[Observation, dict[str, Cause], int]:
     """Three seconds of it, what was found by code, and the exit status."""
-    with working(server, work):
+    with working(server.dsn, work):
         seen = observe(server.dsn, duration_s=3.0)
     inspection = inspect(seen)
     return seen, {cause.code: cause for cause in inspection.causes}, status_of(inspection)

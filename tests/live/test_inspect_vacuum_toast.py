@@ -17,6 +17,7 @@ import pytest
 from live.counted import flush_statistics
 from live.installed import DEBIANS, NEWEST, WITH_CAUSES, postgres_binaries
 from live.machine import Run
+from live.working import working
 from plimsoll.causes.budget import Budget, budget_of
 from plimsoll.causes.toast import toast
 from plimsoll.causes.vacuum import autovacuum_settings, vacuum
@@ -171,24 +172,14 @@ def test_values_that_change_are_told_where_they_can_be(server: Postgres, letters
 def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[int, str]):
     """The same counters, once of equal values and once of changed ones: decoding tells them apart."""
     for is_same in (True, False):
-        stop = threading.Event()
 
-        def work(*, is_same: bool = is_same, stop: threading.Event = stop) -> None:
-            with psycopg.connect(server.dsn, autocommit=True) as worker:
-                turn = 0
-                while not stop.is_set():
-                    turn += 1
-                    row = turn % ROWS + 1
-                    body = letters[row] if is_same else f"{turn:09}" + letters[row][9:]
-                    worker.execute("update letters set body = %s where id = %s", (body, row))
+        def save(worker: psycopg.Connection, turn: int, is_same: bool = is_same) -> None:
+            row = turn % ROWS + 1
+            body = letters[row] if is_same else f"{turn:09}" + letters[row][9:]
+            worker.execute("update letters set body = %s where id = %s", (body, row))
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        try:
+        with working(server.dsn, save):
             samples = sample_toast(server.dsn, "public.letters", seconds=0.3)
-        finally:
-            stop.set()
-            thread.join()
         seen = watch(server, lambda c: c.execute("update letters set body = overlay(body placing 'x' from 1)"))
         found = of_letters(toast.causes(msgspec.structs.replace(seen, toast_samples=samples), BUDGET))
         with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -203,23 +194,13 @@ def test_a_sample_settles_what_counters_cannot(server: Postgres, letters: dict[i
 @ON_TWO
 def test_an_inspection_with_a_sample_is_certain(server: Postgres, letters: dict[int, str], run: Run):
     """`plimsoll inspect --decode-toast` names the column, says that values were the same, and leaves no slot."""
-    stop = threading.Event()
 
-    def work() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as worker:
-            for turn in itertools.count():
-                if stop.wait(0.005):
-                    return
-                row = turn % ROWS + 1
-                worker.execute("update letters set body = %s where id = %s", (letters[row], row))
+    def save(worker: psycopg.Connection, turn: int) -> None:
+        row = turn % ROWS + 1
+        worker.execute("update letters set body = %s where id = %s", (letters[row], row))
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with working(server.dsn, save, pause_s=0.005):
         done = run(*("inspect", server.dsn, "--for", "2s", "--decode-toast", "1s", "--format", "json"))
-    finally:
-        stop.set()
-        thread.join()
     found = [c for c in json.loads(done.stdout)["causes"] if c["kind"] == "toast"]
     with psycopg.connect(server.dsn) as connection:
         slots = connection.execute("select count(*) from pg_replication_slots").fetchone()

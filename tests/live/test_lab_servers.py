@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,18 +11,15 @@ from urllib.request import Request, urlopen
 import psycopg
 import pytest
 
-from live.machine import clean_environment
 from live.prometheus_server import wait_for
 from live.served import kept_log
 from plimsoll.errors import SourceError
 from plimsoll_lab.servers.kafka import Kafka
-from plimsoll_lab.servers.package import KAFKA
 from plimsoll_lab.servers.postgres import Postgres
 from plimsoll_lab.servers.search import Elasticsearch, OpenSearch, SearchServer
 from plimsoll_lab.servers.server import HOST
 
 DOCUMENT = {"name": "Running shoes", "maker": "Übel & Söhne"}
-START = (sys.executable, "-m", "plimsoll", "lab", "servers", "--start", "kafka")
 
 
 @pytest.fixture(scope="module", params=[OpenSearch, Elasticsearch], ids=lambda kind: kind.kind)
@@ -45,11 +39,6 @@ def ask(server: SearchServer, method: str, path: str, body: dict[str, Any] | Non
     )
     with urlopen(request, timeout=60) as answer:
         return json.load(answer)
-
-
-def is_listening(port: int) -> bool:
-    with socket.socket() as line:
-        return line.connect_ex((HOST, port)) == 0
 
 
 def test_an_engine_indexes_and_finds(engine: SearchServer):
@@ -87,25 +76,6 @@ def test_a_setting_that_an_engine_refuses_is_its_reason():
     with pytest.raises(SourceError, match=r"OpenSearch did not start: .*no\.such") as raised:
         OpenSearch({"no.such.setting": "1"}).__enter__()
     assert "no.such.setting" in kept_log(raised.value)
-
-
-@pytest.mark.parametrize(("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 0)])
-def test_a_broker_ends_with_the_command_that_started_it(sent: signal.Signals, status: int):
-    """After Ctrl-C and after kill -9 nothing listens any more."""
-    with subprocess.Popen(START, stdout=subprocess.PIPE, text=True, env=clean_environment()) as command:
-        assert command.stdout is not None
-        line = command.stdout.readline()
-        port = int(line.rpartition(":")[2])
-        was_listening = is_listening(port)
-        command.send_signal(sent)
-        # The signal may come before its line is out of its buffer; with nobody who reads, output would be lost.
-        command.communicate(timeout=60)
-    ended = wait_for("the end of the broker", lambda: not is_listening(port))
-
-    assert line.startswith(f"kafka {KAFKA.version} answers at {HOST}:")
-    assert status == command.returncode
-    assert was_listening
-    assert ended
 
 
 def test_a_setting_that_kafka_refuses_is_its_reason():

@@ -7,15 +7,11 @@ from pathlib import Path
 import pytest
 
 from live.installed import mariadb_folder
-from live.machine import Run
 from plimsoll.catalog.load import catalog
 from plimsoll_lab.gate.class_group import ClassGroup
 from plimsoll_lab.servers.mysql import MariaDb
 from plimsoll_lab.servers.postgres import Postgres
 from unit.gate.cgroup_double import simulate_cgroup
-
-MICRO = ("--with-cpu", "--class", "db.t3.micro", "--storage", "gp2", "--size-gib", "100")
-SMALL = ("--memory", "128MiB", "--for", "4s", "--clients", "2")
 
 
 @pytest.fixture
@@ -62,18 +58,3 @@ def texts(task: Path) -> list[str]:
         return task.read_text().splitlines()
     except OSError:
         return []
-
-
-@pytest.mark.parametrize("engine", ["postgres", "mysql"])
-def test_what_this_machine_cannot_give_is_refused_before_tables_are_made(run: Run, engine: str):
-    """Where cgroup v2 has no processors to give, one sentence says so; else the run goes its way."""
-    own = ("--mysql-bin", str(mariadb_folder())) if engine == "mysql" else ()
-    done = run("lab", engine, *MICRO, *SMALL, *own)
-
-    if "hint: " not in done.stderr:
-        assert "GROUND TRUTH" in done.stdout
-        return
-    assert 2 == done.returncode
-    assert "error: " in done.stderr
-    assert "making" not in done.stderr
-    assert "--with-cpu" in done.stderr

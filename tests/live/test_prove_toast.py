@@ -4,7 +4,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 
 from live.machine import Run, clean_environment
+from live.working import working
 from plimsoll.model.toast import ToastSample
 from plimsoll.sources.postgres.prove_toast import incompressible
 from plimsoll.sources.postgres.sample_toast import sample_toast
@@ -97,24 +97,10 @@ def test_the_arithmetic_is_the_servers_own_count_of_dead_rows(server: Postgres):
 
 def test_a_sample_tells_sent_again_from_changed(server: Postgres):
     """Of the values sent, those that were the same are counted, as are those that were left alone."""
-    stop = threading.Event()
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
+    with psycopg.connect(server.dsn) as connection:
         (same,) = connection.execute('select body from docs."Letters" where id = 1').fetchone()
-
-        def work() -> None:
-            with psycopg.connect(server.dsn, autocommit=True) as worker:
-                for turn in range(100_000):
-                    if stop.wait(0.005):
-                        return
-                    send(worker, turn, same)
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        try:
-            (sample,) = sample_toast(server.dsn, 'docs."Letters"', seconds=1.5)
-        finally:
-            stop.set()
-            thread.join()
+    with working(server.dsn, lambda worker, turn: send(worker, turn, same), pause_s=0.005):
+        (sample,) = sample_toast(server.dsn, 'docs."Letters"', seconds=1.5)
 
     assert ('docs."Letters"', "body") == (sample.table, sample.column)
     assert sample.resent_unknown == 0
@@ -165,22 +151,11 @@ def test_no_value_of_a_row_reaches_the_servers_log(server: Postgres, run: Run):
             *("auto_explain.log_analyze = on", "auto_explain.log_verbose = on"),
         ):
             connection.execute(f"alter role logged set {setting}")
-    stop = threading.Event()
-
-    def work() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as worker:
-            while not stop.wait(0.01):
-                worker.execute("update docs.private set body = body || 'x' where code like '%1'")
-
-    thread = threading.Thread(target=work)
-    thread.start()
     dsn = f"host=127.0.0.1 port={server.port} user=logged dbname=postgres password=logged"
     begun = log.stat().st_size
-    try:
+    update = "update docs.private set body = body || 'x' where code like '%1'"
+    with working(server.dsn, lambda worker, _: worker.execute(update), pause_s=0.01):
         done = run(*("prove", "toast", dsn, "--table", "docs.private", "--decode", "2s"), *("--format", "json"))
-    finally:
-        stop.set()
-        thread.join()
     logged = log.read_bytes()[begun:].decode()
     report = json.loads(done.stdout)
 
@@ -196,20 +171,9 @@ def test_no_value_of_a_row_reaches_the_servers_log(server: Postgres, run: Run):
 
 def test_a_sample_ends_at_its_bound_on_wal(server: Postgres):
     """A minute of sampling ends as soon as the server has written what may be decoded."""
-    stop = threading.Event()
-
-    def work() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as worker:
-            while not stop.is_set():
-                worker.execute('update docs."Letters" set body = %s where id = 1', (incompressible(9980),))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    update = 'update docs."Letters" set body = %s where id = 1'
+    with working(server.dsn, lambda worker, _: worker.execute(update, (incompressible(9980),))):
         (sample,) = sample_toast(server.dsn, 'docs."Letters"', seconds=60, wal_bytes_max=200_000)
-    finally:
-        stop.set()
-        thread.join()
 
     assert not sample.is_whole
     assert sample.seconds < 20

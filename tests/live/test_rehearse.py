@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from live.loads import asked
 from live.machine import Run, clean_environment
 from plimsoll.app.load import inputs_of
 from plimsoll.app.options import ReadOptions
@@ -37,12 +38,6 @@ def server() -> Iterator[Postgres]:
     settings = {"shared_buffers": "32MB", "max_connections": "40", "autovacuum": "off"}
     with Postgres(settings) as made:
         yield made
-
-
-def asked(server: Postgres, query: str) -> list[tuple]:
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        cursor = connection.execute(query)
-        return cursor.fetchall() if cursor.description else []
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The AWS double for real: what is put into it is what `diagnose rds:` reads."""
 
 import math
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import botocore.exceptions
-import psutil
 import pytest
 
 from fixtures.aws.double import client, environment
-from live.served import ENDINGS, StartedCommand, accounts, listening, offline
 from plimsoll_lab.servers.cloudwatch import LAUNCHED, AwsDouble
 
 IDENTIFIER = "search"
@@ -162,23 +159,3 @@ def test_a_period_has_the_statistic_of_its_samples(double: AwsDouble, stat: str,
 
     assert [value] == found["Values"]
     assert 0 == found["Timestamps"][0].timestamp() % 300
-
-
-def test_a_double_is_ours_alone(double: AwsDouble):
-    """It listens on loopback, and does not run as root."""
-    assert double._keeper is not None
-    processes = psutil.Process(double._keeper.pid).children(recursive=True)
-
-    assert {"127.0.0.1"} == listening(processes)
-    assert 0 not in accounts(processes)
-
-
-@pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_a_double_ends_with_the_command_that_started_it(
-    double: AwsDouble, sent: signal.Signals, status: int, tmp_path: Path
-):
-    """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
-    with StartedCommand("aws", environment=offline(tmp_path)) as command:
-        assert command.lines[0].startswith("aws 5.2.5 answers at http://127.0.0.1:")
-        assert status == command.end(sent)
-        assert command.has_left_nothing()

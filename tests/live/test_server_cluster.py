@@ -1,16 +1,14 @@
 """A Patroni cluster for real, with Pgpool-II in front: its leader is killed, and writes go on."""
 
 import contextlib
-import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
 
 from live.prometheus_server import wait_for
-from live.served import ENDINGS, StartedCommand, accounts, kept_log, listening, offline
+from live.served import kept_log
 from plimsoll.errors import SourceError
 from plimsoll_lab.servers.patroni import PatroniCluster
 from plimsoll_lab.servers.pgpool import Pgpool
@@ -51,21 +49,6 @@ def test_one_node_leads_and_the_others_follow(cluster: PatroniCluster):
 
     wait_for("the others to follow", do_others_follow)
     assert [leader.name] == [n.name for n in cluster.nodes.values() if n.takes_writes()]
-
-
-def test_a_cluster_is_ours_alone(cluster: PatroniCluster, pgpool: Pgpool):
-    """Everything listens on loopback, nothing runs as root."""
-    servers = [cluster.etcd, pgpool, *cluster.nodes.values()]
-    keepers = [server._keeper for server in servers]
-    processes = [
-        process
-        for keeper in keepers
-        if keeper is not None
-        for process in psutil.Process(keeper.pid).children(recursive=True)
-    ]
-
-    assert {"127.0.0.1"} == listening(processes)
-    assert 0 not in accounts(processes)
 
 
 def test_pgpool_sends_queries_to_the_nodes(cluster: PatroniCluster, pgpool: Pgpool):
@@ -117,14 +100,3 @@ def test_a_cluster_that_does_not_start_says_why_and_leaves_nothing():
     assert "Failed to bootstrap cluster" in kept_log(raised.value)
     assert cluster.etcd._keeper is None
     assert not cluster.etcd._directory.exists()
-
-
-@pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_a_cluster_ends_with_the_command_that_started_it(
-    cluster: PatroniCluster, pgpool: Pgpool, sent: signal.Signals, status: int, tmp_path: Path
-):
-    """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
-    with StartedCommand("patroni", "pgpool", environment=offline(tmp_path)) as command:
-        assert {"127.0.0.1"} == command.listening()
-        assert status == command.end(sent)
-        assert command.has_left_nothing()

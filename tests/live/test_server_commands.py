@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-import psutil
 import pytest
 
 from live.machine import clean_environment
@@ -23,7 +22,6 @@ from plimsoll_lab.servers.etcd import Etcd
 from plimsoll_lab.servers.package import PACKAGES, PROMETHEUS
 from plimsoll_lab.servers.pip import PYTHON
 from plimsoll_lab.servers.prometheus import Alertmanager, Prometheus
-from plimsoll_lab.servers.server import KeptServer
 from plimsoll_lab.servers.sftp import USER, SftpServer
 from plimsoll_lab.servers.store import ServerStore, default_store
 
@@ -191,17 +189,6 @@ def test_alertmanager_takes_an_alert(alertmanager: Alertmanager):
     assert [{"name": "nobody"}] == alert["receivers"]
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_server_is_ours_alone(name: str, request: pytest.FixtureRequest):
-    """It listens on loopback, and does not run as root."""
-    server: KeptServer = request.getfixturevalue(name)
-    assert server._keeper is not None
-    processes = psutil.Process(server._keeper.pid).children(recursive=True)
-
-    assert {"127.0.0.1"} == listening(processes)
-    assert 0 not in accounts(processes)
-
-
 @pytest.mark.parametrize(
     ("server", "reason"),
     [
@@ -219,14 +206,23 @@ def test_a_configuration_that_is_refused_is_the_reason(server: Any, reason: str)
     assert raised.value.message.rpartition(" ")[2] in kept_log(raised.value)
 
 
+@pytest.mark.parametrize("names", [SMALL, ("s3",), ("aws",), ("kafka",), ("patroni", "pgpool")], ids=" ".join)
 @pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_servers_end_with_the_command_that_started_them(sent: signal.Signals, status: int, tmp_path: Path):
-    """Neither Ctrl-C nor kill -9 leaves a process or a folder; they start although no registry is there."""
-    for name in SMALL:
+def test_servers_are_ours_alone_and_end_with_the_command_that_started_them(
+    names: tuple[str, ...], sent: signal.Signals, status: int, tmp_path: Path
+):
+    """
+    They listen on loopback, and do not run as root; neither Ctrl-C nor kill -9 leaves a process or a folder.
+
+    They start although no registry is there.
+    """
+    for name in names:
         default_store().get(PACKAGES[name])
-    with StartedCommand(*SMALL, environment=offline(tmp_path)) as command:
-        assert list(SMALL) == [line.partition(" ")[0] for line in command.lines]
-        assert 4 == len(command.folders)
+    with StartedCommand(*names, environment=offline(tmp_path)) as command:
+        assert list(names) == [line.partition(" ")[0] for line in command.lines]
+        assert {"127.0.0.1"} == {address.removeprefix("::ffff:") for address in listening(command.processes)}
+        assert 0 not in accounts(command.processes)
+        assert len(names) <= len(command.folders)
         assert status == command.end(sent)
         assert command.has_left_nothing()
 

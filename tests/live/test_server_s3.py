@@ -2,19 +2,16 @@
 
 import hashlib
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import boto3
 import botocore.exceptions
-import psutil
 import pytest
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 
-from live.served import ENDINGS, StartedCommand, accounts, listening, offline
 from plimsoll_lab.servers.s3 import REGION, S3Store
 
 PART_BYTES = 5 << 20
@@ -61,27 +58,9 @@ def test_another_key_is_refused(s3: S3Store):
     assert 403 == raised.value.response["ResponseMetadata"]["HTTPStatusCode"]
 
 
-def test_a_store_is_ours_alone(s3: S3Store):
-    """It listens on loopback, and does not run as root."""
-    assert s3._keeper is not None
-    processes = psutil.Process(s3._keeper.pid).children(recursive=True)
-
-    assert {"127.0.0.1"} == {address.removeprefix("::ffff:") for address in listening(processes)}
-    assert 0 not in accounts(processes)
-
-
 def test_a_bucket_is_a_folder_of_the_directory(s3: S3Store):
     """So what a client put can be looked at, and a named directory keeps it."""
     client(s3).create_bucket(Bucket="warehouse")
 
     assert s3._home.name == f"s3-{s3.version}"
     assert (s3._directory / "data/warehouse").is_dir()
-
-
-@pytest.mark.parametrize(("sent", "status"), ENDINGS)
-def test_a_store_ends_with_the_command_that_started_it(s3: S3Store, sent: signal.Signals, status: int, tmp_path: Path):
-    """Neither Ctrl-C nor kill -9 leaves a process or a folder; it starts although no registry is there."""
-    with StartedCommand("s3", environment=offline(tmp_path)) as command:
-        assert command.lines[0].startswith(f"s3 {s3.version} answers at http://127.0.0.1:")
-        assert status == command.end(sent)
-        assert command.has_left_nothing()

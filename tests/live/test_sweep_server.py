@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from live.loads import asked
 from live.machine import Run, clean_environment
 from plimsoll.errors import SourceError, UsageError
 from plimsoll.units import GIB, KIB, MIB
@@ -34,11 +35,6 @@ def server() -> Iterator[Postgres]:
             connection.execute("""insert into "Wide rows" select repeat('x', 7892) from generate_series(1, 8192)""")
             connection.execute('vacuum (freeze) "Wide rows"')
         yield made
-
-
-def asked(server: Postgres, query: str) -> list[tuple]:
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        return connection.execute(query).fetchall()
 
 
 def left_over(server: Postgres) -> list[tuple]:

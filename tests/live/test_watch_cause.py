@@ -1,8 +1,7 @@
 """A real PostgreSQL in which one thing makes the load: the message that a webhook gets, and what it never has."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from live.counted import flush_statistics
 from live.installed import NEWEST, postgres_binaries
 from live.prometheus_server import wait_for
 from live.share_cases import PARTS, SETTINGS, SETUP, Work
+from live.working import working
 from plimsoll.app.watched_databases import databases_of, load_of
 from plimsoll.errors import UsageError
 from plimsoll.watch.config import InspectionSettings, TargetSettings, WatchSettings, open_receivers
@@ -50,24 +50,14 @@ def server() -> Iterator[Postgres]:
         yield started
 
 
-@contextmanager
-def working(server: Postgres, work: Work) -> Iterator[None]:
-    """A session that does its work again and again."""
-    over = threading.Event()
+def work_and_count(work: Work) -> Callable[[psycopg.Connection, int], None]:
+    """The work, counted each time."""
 
-    def run() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            while not over.is_set():
-                work(connection)
-                flush_statistics(connection)
+    def one(connection: psycopg.Connection, _turn: int) -> None:
+        work(connection)
+        flush_statistics(connection)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    return one
 
 
 class Watched:
@@ -115,7 +105,7 @@ def played(folder: Path, server: Postgres, work: Work, hook: Recorder) -> tuple[
     one = Watched(folder, server, hook)
     one.scene.send = lambda _ledger: None  # type: ignore[method-assign]
     with one.ledger:
-        with working(server, work):
+        with working(server.dsn, work_and_count(work)):
             for _ in range(3):
                 one.database.inspect()
                 one.play(15)

@@ -1,7 +1,6 @@
 """The published incident, read from an account over HTTP and told to a webhook, as it was reviewed."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,14 +15,12 @@ from fixtures.aws.proxy import Proxy, Rule
 from fixtures.receivers.doubles import Recorder
 from plimsoll.app.watch import open_targets
 from plimsoll.watch.config import open_receivers
-from scenes import Book
 
 pytestmark = pytest.mark.live
 
 DAY_S = 86_400
 # A whole number of days, so that the clock times of the incident stay.
 SHIFT_S = (simulated.recent_end_s() - watched_incident.WINDOW[1]) // DAY_S * DAY_S
-DATE = re.compile(r"20\d\d-\d\d-\d\d(?= \d\d:\d\d)")
 
 
 @pytest.fixture(scope="module")
@@ -33,30 +30,6 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
     moved = simulated.moved(watched_incident.EXAMPLE, watched_incident.WINDOW[1] + SHIFT_S)
     with Double(write(folder, [hold(folder, moved)])) as double:
         yield double
-
-
-def undated(titles: list[str]) -> list[str]:
-    """Titles without their days."""
-    return [DATE.sub("DAY", title) for title in titles]
-
-
-def test_a_webhook_gets_exactly_the_transitions(account: Double, tmp_path: Path):
-    """The same sentences as from the example, each once, and AWS is asked only for what is billed in the guide."""
-    expected = Book()
-    watched_incident.watched(
-        watched_incident.from_example(), watched_incident.settings_of(tmp_path / "example.db", "http://x/"), expected
-    )
-    with Recorder() as hook, watched_incident.only_these_variables(environment(account.url, tmp_path)):
-        settings = watched_incident.settings_of(tmp_path / "l.db", hook.url)
-        (target,), (receiver,) = open_targets(settings), open_receivers(settings, {})
-        watched_incident.watched(target, settings, receiver, shift_s=SHIFT_S)
-    got = [json.loads(sent.body) for sent in hook.sent]
-
-    assert [(m["rule"], m["state"], m["number"]) for m in got] == [
-        (m.rule, m.state.value, m.number) for m in expected.got
-    ]
-    assert undated([m["title"] for m in got]) == undated([m.title for m in expected.got])
-    assert len({sent.headers["idempotency-key"] for sent in hook.sent}) == len(hook.sent) == 5
 
 
 @pytest.mark.parametrize("fault", [proxy.broken, proxy.expired])

@@ -19,6 +19,7 @@ from fixtures.aws.proxy import Proxy
 from fixtures.receivers.doubles import Recorder
 from live.installed import program
 from live.prometheus_server import PrometheusServer
+from live.scraped_watch import page_of
 from live.test_watch_command import configured, finished, started, until
 from plimsoll.watch.receivers.alertmanager import alert_name
 
@@ -100,9 +101,9 @@ def test_prometheus_scrapes_a_watch(account: Double, tmp_path: Path):
             address = next(
                 found[1] for line in watch.stderr if (found := re.search(r"event=listening address=(\S+)", line))
             )
-            until(lambda: "plimsoll_instance_info" in scraped(address), PATIENCE_S)
+            until(lambda: "plimsoll_instance_info" in page_of(address), PATIENCE_S)
             asked = aws.counts()
-            page = scraped(address)
+            page = page_of(address)
             checked = promtool("check", "metrics", text=page)
             folder = tmp_path / "prometheus"
             folder.mkdir()
@@ -132,9 +133,3 @@ def test_prometheus_scrapes_a_watch(account: Double, tmp_path: Path):
     loaded = {rule["name"]: rule["health"] for group in groups for rule in group["rules"]}
     assert set(loaded) == {name for path in RULES for name in NAMED.findall(path.read_text())}
     assert "err" not in loaded.values()
-
-
-def scraped(address: str) -> str:
-    """The page as a person sees it."""
-    with urlopen(f"http://{address}/metrics", timeout=10) as answer:
-        return str(answer.read().decode())

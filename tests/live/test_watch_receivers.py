@@ -18,6 +18,7 @@ from plimsoll.app.watch import open_targets
 from plimsoll.watch.config import WatchSettings, open_receivers
 from plimsoll.watch.receivers.settings import AlertmanagerSettings, SlackSettings, WebhookSettings
 from plimsoll_lab.servers.prometheus import Alertmanager
+from scenes import Book
 
 pytestmark = pytest.mark.live
 
@@ -131,6 +132,10 @@ def test_every_receiver_gets_exactly_the_transitions(
     account: Double, tmp_path: Path, told: Recorder, alertmanager: Alertmanager, golden: Callable[[str, str], None]
 ):
     """Nearing, bound, no credits for an hour, and both ends: each once, in every receiver's own form."""
+    expected = Book()
+    watched_incident.watched(
+        watched_incident.from_example(), watched_incident.settings_of(tmp_path / "example.db", "http://x/"), expected
+    )
     with (
         Recorder() as hook,
         Slack() as slack,
@@ -147,6 +152,10 @@ def test_every_receiver_gets_exactly_the_transitions(
         lines = watched_incident.watched(target, settings, *receivers, shift_s=SHIFT_S, on_turn=on_turn)
 
     assert [(m.json["rule"], m.json["state"]) for m in hook.sent] == TRANSITIONS
+    # The same sentences as from the example, apart from their days, each once.
+    assert [DATE.sub("DAY", m.json["title"]) for m in hook.sent] == [DATE.sub("DAY", m.title) for m in expected.got]
+    assert [m.json["number"] for m in hook.sent] == [m.number for m in expected.got]
+    assert len({m.headers["idempotency-key"] for m in hook.sent}) == len(TRANSITIONS)
     assert sorted(notified(told)) == sorted(TOLD)
     assert [line for line in lines if line["event"] == "not sent"] == []
     sent = [(line["receiver"], line["key"], line["number"]) for line in lines if line["event"] == "sent"]

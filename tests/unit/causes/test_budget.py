@@ -7,20 +7,24 @@ from databases import (
     WINDOW_S,
     counters,
     glance,
+    index,
     io_row,
     observation,
     reading,
     server,
     statement,
     table,
+    vacuum,
     with_settings,
 )
 from plimsoll.causes.budget import backend_written_per_s, budget_of, built_bytes, wal_written
 from plimsoll.causes.wal import wal
-from plimsoll.model.database import Index, Observation, VacuumRun
+from plimsoll.model.database import Index, Observation
 
 MB = 1e6
 BLOCK = 8192
+# An index belongs to a table that was there.
+ORDERS = table(100, "public.orders", size_bytes=50 * BLOCK)
 FIFTEEN = with_settings(server(version="15.18", version_number=150_018), {"shared_buffers": "16384"})
 
 
@@ -29,15 +33,13 @@ def minute(
 ) -> Observation:
     """A minute of a PostgreSQL 15 whose counters begin at zero."""
     zero = {"backend_written_bytes": 0.0, "wal_bytes": 0.0, "wal_writes": 0, "wal_buffers_full": 0}
-    # An index belongs to a table that was there.
-    tables = (table(100, "public.orders", size_bytes=50 * BLOCK),)
     return observation(
         reading(
             START_S,
             counters=counters(**(zero | (first or {}))),
             statements=statements[0],
             indexes=indexes[0],
-            relations=tables,
+            relations=(ORDERS,),
             io=() if io else None,
         ),
         reading(
@@ -45,7 +47,7 @@ def minute(
             counters=counters(**(zero | (last or {}))),
             statements=statements[1],
             indexes=indexes[1],
-            relations=tables,
+            relations=(ORDERS,),
             io=io,
         ),
         info,
@@ -70,22 +72,10 @@ def test_a_late_counter_of_backends_gives_way_to_statements():
 def test_what_no_delay_explains_is_believed():
     """200 MB more than statements wrote are by others; and a vacuum writes without a statement."""
     blocks = round(20 * MB / BLOCK)
-    vacuum = VacuumRun(
-        pid=1,
-        relation_oid=100,
-        relation="public.orders",
-        phase="scanning heap",
-        total_blocks=50,
-        scanned_blocks=1,
-        vacuumed_blocks=0,
-        index_rounds=0,
-        is_automatic=True,
-        is_wraparound=False,
-        running_s=1.0,
-    )
+    run = vacuum(ORDERS, scanned_blocks=1, running_s=1.0)
     many = minute(last={"backend_written_bytes": 220 * MB}, statements=wrote(blocks))
     vacuumed = minute(
-        last={"backend_written_bytes": 40 * MB}, statements=wrote(blocks), glances=(glance(1.0, vacuums=(vacuum,)),)
+        last={"backend_written_bytes": 40 * MB}, statements=wrote(blocks), glances=(glance(1.0, vacuums=(run,)),)
     )
 
     assert pytest.approx(220 * MB / WINDOW_S) == backend_written_per_s(many)
@@ -126,24 +116,13 @@ def test_since_18_wal_is_what_was_counted():
     assert pytest.approx(6 * MB / WINDOW_S) == budget_of(seen).written_bytes_per_s
 
 
-def index(oid: int, *, looked_at: int) -> Index:
-    """An index of 400 pages."""
-    return Index(
-        oid=oid,
-        name=f"public.index_{oid}",
-        table_oid=100,
-        size_bytes=400 * BLOCK,
-        scans=0,
-        blocks_read=0,
-        blocks_hit=looked_at,
-        is_unique=False,
-        is_constraint=False,
-    )
+def of_400_pages(oid: int, *, looked_at: int) -> Index:
+    return index(oid, ORDERS, f"public.index_{oid}", size_bytes=400 * BLOCK, blocks_hit=looked_at)
 
 
 def test_an_index_that_was_built_is_written_around_the_buffers():
     """It is in no counter, and written once; one that was filled row by row is counted, and looked up."""
-    old, built, filled = index(101, looked_at=0), index(102, looked_at=3), index(103, looked_at=900)
+    old, built, filled = (of_400_pages(n, looked_at=m) for n, m in ((101, 0), (102, 3), (103, 900)))
     seen = minute(indexes=((old,), (old, built, filled)))
 
     assert 400 * BLOCK == built_bytes(seen)

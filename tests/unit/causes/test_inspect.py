@@ -215,17 +215,6 @@ def test_a_server_that_counts_no_bytes_has_no_load():
     assert not inspection.load_is_estimated
 
 
-def test_a_vacuum_that_ended_in_a_plateau_is_named():
-    """What a diagnosis saw at its ceiling reaches the detectors that ask for it."""
-    ended_s = databases.START_S - 3600
-    large = databases.table(10, "public.items", size_bytes=8 * 1024**3, autovacuum_count=1, last_autovacuum_s=ended_s)
-    seen = databases.seen([large], [large])
-    plateau = (ended_s - 600, ended_s + 600)
-
-    assert not [c for c in inspect(seen).causes if c.kind is CauseKind.VACUUM]
-    assert [c for c in inspect(seen, plateaus=(plateau,)).causes if c.kind is CauseKind.VACUUM]
-
-
 def test_a_short_look_says_that_it_was_short():
     """Three seconds tell less than a minute, and a minute needs no excuse."""
     short, ten, minute = (inspect(quiet(seconds)).notes for seconds in (3, 10, 60))

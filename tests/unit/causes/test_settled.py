@@ -8,14 +8,9 @@ from plimsoll.causes.indexes import invalid, unused
 from plimsoll.causes.vacuum import bloat, held_back
 from plimsoll.causes.vacuum.classes import Use, use_of
 from plimsoll.model.database import Observation
-from plimsoll.model.standing import (
-    IndexSpace,
-    InvalidIndex,
-    PreparedTransaction,
-    ReplicationSlot,
-    ServerHealth,
-    TableSpace,
-)
+from plimsoll.model.standing import IndexSpace, InvalidIndex, PreparedTransaction, ServerHealth
+from unit.causes.test_standing import SLOT as STANDING_SLOT
+from unit.causes.test_standing import SPACE
 
 MIB = 1024**2
 END_S = START_S + WINDOW_S
@@ -23,20 +18,14 @@ DAY_S = 86_400.0
 SETTLED = END_S - 8 * DAY_S
 DESTRUCTIVE = ("VACUUM (FULL", "DROP INDEX", "pg_drop_replication_slot", "ROLLBACK PREPARED")
 # Ten thousand pages that hold a million rows of 60 bytes: dense.
-DENSE = TableSpace(
+DENSE = replace(
+    SPACE,
     name="public.hist",
-    oid=1,
-    pages=10_000,
     row_estimate=1_000_000.0,
-    fill_ratio=1.0,
     row_bytes=44.0,
-    has_nulls=False,
     column_count=2,
     live_rows=1_000_000,
-    dead_rows=0,
-    may_select=True,
     toast_pages=0,
-    toast_rows=None,
 )
 EMPTY = replace(DENSE, live_rows=10_000, row_estimate=10_000.0)
 LEAF = IndexSpace(name="public.hist_id", table="public.hist", pages=10_000, entry_estimate=1_000_000.0, key_bytes=8.0)
@@ -107,18 +96,13 @@ def test_a_table_with_more_rows_than_its_counters_have_has_young_counters():
     assert [] == destroying(printed(cause))
 
 
-SLOT = ReplicationSlot(
+SLOT = replace(
+    STANDING_SLOT,
     name="gone",
-    kind="physical",
-    database=None,
     is_active=False,
-    is_temporary=False,
     active_pid=None,
     retained_bytes=5e9,
-    xmin_age=None,
-    catalog_xmin_age=None,
     wal_status="extended",
-    safe_bytes=None,
     unused_s=9000.0,
 )
 

@@ -108,13 +108,6 @@ def test_a_description_that_cannot_be_read_is_one_error_row():
     assert found[0]["reason"].startswith("the diagnosis failed: internal error DecodeError")
 
 
-def test_without_a_description_the_limits_are_unknown():
-    points, described = tables("quiet")
-    row = verdict(points, described.slice(0, 0)).to_pylist()[0]
-
-    assert "instance class" in row["reason"]
-
-
 def test_points_before_a_change_of_class_are_left_out():
     points, described = tables()
     before = described.to_pylist()[0]

@@ -20,10 +20,9 @@ from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import EventKind
 from plimsoll_lab.gate import place as gate_place
-from plimsoll_lab.gate import stale
 from plimsoll_lab.gate.config import GateSetup, parse_limits
-from plimsoll_lab.gate.control import GateControl, find_gate, known_gates, status_of
-from plimsoll_lab.gate.gate import Gate, clean_stale
+from plimsoll_lab.gate.control import GateControl, find_gate, status_of
+from plimsoll_lab.gate.gate import Gate
 from unit.gate import gate_double
 from unit.gate.gate_lines import lines
 
@@ -310,23 +309,6 @@ def test_with_several_gates_one_must_be_chosen(make: Make, tmp_path: Path):
     assert "2 gates run here" == raised.value.message
     assert str(gate.socket_path) in raised.value.hint
     assert str(other.socket_path) in raised.value.hint
-
-
-def test_what_a_killed_gate_left_is_cleared_at_the_next_start(make: Make, monkeypatch: pytest.MonkeyPatch):
-    """A folder whose gate and owner are gone goes; one whose owner lives, or whose gate answers, stays."""
-    gate = make()
-    with gate:
-        control = GateControl(gate.folder)
-        monkeypatch.setattr(stale, "_has_owner", lambda _home: False)
-        clean_stale()
-        assert [gate.folder] == [known.folder for known in known_gates()]
-    monkeypatch.setattr(stale, "_has_owner", lambda _home: True)
-    clean_stale()
-    assert control.folder.exists()
-    monkeypatch.setattr(stale, "_has_owner", lambda _home: False)
-    clean_stale()
-
-    assert [] == known_gates()
 
 
 def test_limits_of_a_file_give_way_to_a_class(make: Make):

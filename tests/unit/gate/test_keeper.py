@@ -127,21 +127,18 @@ def test_a_stopped_daemon_continues_and_ends_in_good_order(start: Start, place: 
     assert "daemon ended\n" == (place / "told").read_text()
 
 
-def test_a_killed_daemon_gives_exit_status_1(start: Start, place: Path):
-    """The owner finds the keeper gone, with 1; the owner removes the folders itself."""
-    keeper, pid = start()
-    os.kill(pid, signal.SIGKILL)
+@pytest.mark.parametrize(("sign", "status"), [(signal.SIGKILL, 1), (signal.SIGTERM, 3)], ids=["killed", "unmounted"])
+def test_the_exit_status_says_how_a_daemon_ended(start: Start, place: Path, sign: signal.Signals, status: int):
+    """
+    The owner finds the keeper gone, with 1, and removes the folders itself.
 
-    assert 1 == keeper.wait(PATIENCE_S)
+    That someone unmounted is no failure, and the status is 3.
+    """
+    keeper, pid = start()
+    os.kill(pid, sign)
+
+    assert status == keeper.wait(PATIENCE_S)
     assert (place / "also_remove" / "table").exists()
-
-
-def test_a_daemon_that_ends_cleanly_gives_exit_status_3(start: Start):
-    """Someone unmounted: that is no failure, and the status is 3."""
-    keeper, pid = start()
-    os.kill(pid, signal.SIGTERM)
-
-    assert 3 == keeper.wait(PATIENCE_S)
 
 
 def test_signals_to_the_keeper_change_nothing(start: Start, place: Path):

@@ -89,18 +89,6 @@ def test_minutes_begin_where_the_record_begins():
     assert [START_S + 17.25, START_S + 20.25] == [clock.real_of(t) for t in snapshot.window_s]
 
 
-def test_the_last_part_of_a_record_keeps_its_place():
-    """With the moment at which the record began, its last lines alone give its last samples."""
-    whole = lines(10)
-    part = snapshot_of(whole[-3:], AT_60, began_s=START_S)
-    all_of_it = snapshot_of(whole, AT_60)
-
-    assert (
-        all_of_it.series[Metric.READ_BYTES_PER_S].time_s[-3:].tolist()
-        == part.series[Metric.READ_BYTES_PER_S].time_s.tolist()
-    )
-
-
 def test_a_record_shorter_than_a_minute_is_an_error():
     """Half a minute gives no sample; the message says what to do."""
     with pytest.raises(DataError) as raised:

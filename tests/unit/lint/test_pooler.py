@@ -21,6 +21,10 @@ STORY = {
 FIXED = ("4.2.0", "4.1.4", "4.0.11", "3.7.16", "3.6.23", "3.5.27")
 BROKEN = ("4.1.3", "4.0.10", "3.7.15", "3.6.22", "3.5.26", "3.4.26")
 NODE_0_FIXED = ("4.2.0", "4.1.3", "4.0.10", "3.7.15", "3.6.22", "3.5.26")
+OF_PGBOUNCER = {
+    *("server_reset_query", "server_lifetime", "query_wait_timeout", "reserve_pool_size"),
+    *("min_pool_size", "server_idle_timeout", "query_timeout"),
+}
 THREE_NODES = {f"backend_hostname{node}": f"pg{node}" for node in range(3)}
 
 
@@ -172,12 +176,25 @@ def test_default_settings_are_sound():
         ({"client_idle_limit": "120", "connection_life_time": "60"}, "IdleLimitContradicts", "note"),
         ({"connection_cache": "off"}, "NothingPooled", "note"),
         ({"reset_query_list": "ABORT"}, "SessionStateLeaks", "warning"),
+        ({"server_reset_query": ""}, "SessionStateLeaks", "warning"),
+        ({"server_lifetime": "0"}, "ServersUsedOnce", "warning"),
+        ({"query_wait_timeout": "0"}, "ClientsWaitForEver", "warning"),
+        ({"reserve_pool_size": "5", "reserve_pool_timeout": "0"}, "ReserveNeverOpens", "warning"),
+        (
+            {"reserve_pool_size": "5", "reserve_pool_timeout": "60", "query_wait_timeout": "30"},
+            "ReserveNeverOpens",
+            "warning",
+        ),
+        ({"min_pool_size": "50"}, "MinPoolCapped", "note"),
+        ({"server_idle_timeout": "7200"}, "TimeoutsContradict", "note"),
+        ({"query_timeout": "30"}, "TimeoutsContradict", "note"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_pgpool_settings_that_conflict(settings: dict, code: str, severity: str):
+def test_settings_that_conflict(settings: dict, code: str, severity: str):
     """Each of these settings alone gives exactly this finding."""
-    (cause,) = pgpool("4.3.5", **settings)
+    is_of_pgbouncer = set(settings) & OF_PGBOUNCER
+    (cause,) = pgbouncer("1.25.0", **settings) if is_of_pgbouncer else pgpool("4.3.5", **settings)
 
     assert (cause.code, cause.severity) == (code, severity)
 
@@ -221,31 +238,6 @@ def test_session_mode_keeps_sessions():
     assert pgbouncer("1.25.0", pool_mode="session") == []
     assert "advisory locks" in one(shared, "SessionFeaturesLost").text
     assert "LISTEN" in one(shared, "SessionFeaturesLost").text
-
-
-@pytest.mark.parametrize(
-    ("settings", "code", "severity"),
-    [
-        ({"server_reset_query": ""}, "SessionStateLeaks", "warning"),
-        ({"server_lifetime": "0"}, "ServersUsedOnce", "warning"),
-        ({"query_wait_timeout": "0"}, "ClientsWaitForEver", "warning"),
-        ({"reserve_pool_size": "5", "reserve_pool_timeout": "0"}, "ReserveNeverOpens", "warning"),
-        (
-            {"reserve_pool_size": "5", "reserve_pool_timeout": "60", "query_wait_timeout": "30"},
-            "ReserveNeverOpens",
-            "warning",
-        ),
-        ({"min_pool_size": "50"}, "MinPoolCapped", "note"),
-        ({"server_idle_timeout": "7200"}, "TimeoutsContradict", "note"),
-        ({"query_timeout": "30"}, "TimeoutsContradict", "note"),
-    ],
-    ids=lambda x: x if isinstance(x, str) else "",
-)
-def test_pgbouncer_settings_that_conflict(settings: dict, code: str, severity: str):
-    """Each of these settings alone gives exactly this finding."""
-    (cause,) = pgbouncer("1.25.0", **settings)
-
-    assert (cause.code, cause.severity) == (code, severity)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
+from fuzz.corpus import varint
+
 START_S = 1_788_739_200
 """2026-09-07 00:00 UTC."""
 ACCOUNT, REGION = "123456789012", "eu-central-1"
@@ -33,14 +35,6 @@ def json_file(path: Path, records: list[dict]) -> Path:
     return path
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
 def otel_file(path: Path, records: list[dict]) -> Path:
     """The same records in OpenTelemetry 1.0."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,6 +59,6 @@ def otel_file(path: Path, records: list[dict]) -> Path:
         for key, value in one["dimensions"].items():
             dimensions.values.add(key=key).value.string_value = value
         message = request.SerializeToString()
-        content += _varint(len(message)) + message
+        content += varint(len(message)) + message
     path.write_bytes(gzip.compress(content))
     return path

@@ -1,43 +1,28 @@
 """Clients that Pgpool-II cuts off while they are idle, in simulated sessions and readings."""
 
 import pytest
+from msgspec.structs import replace
 
 import databases as db
 from plimsoll.causes.poolers.poolers import causes
-from plimsoll.model.database import CachedServer, PoolerReading
+from plimsoll.model.database import PoolerReading
+from unit.causes.poolers.test_poolers import cached, pgpool
 
 LIMIT_S = 4
 STEP_S = 1.0
 CLIENTS = 5
 
 
-def reading(second: int, connected: int, limit_s: int = LIMIT_S) -> PoolerReading:
-    """Children with a cached connection each; the first `connected` have a client."""
-    servers = tuple(
-        CachedServer(
-            child_pid=n,
-            database="orders",
-            user="app",
-            backend=0,
-            age_s=60.0,
-            idle_s=None if n < connected else 1.0,
-            is_connected=n < connected,
-        )
-        for n in range(CLIENTS)
-    )
-    return PoolerReading(
-        kind="pgpool",
-        place="127.0.0.1:9999",
-        version="4.3.5",
-        time_s=db.START_S + second * STEP_S,
-        settings={
-            "client_idle_limit": str(limit_s),
-            "connection_life_time": "60",
-            "num_init_children": "32",
-            "max_pool": "1",
-        },
-        cached=servers,
-    )
+def readings(connected: list[int], limit_s: int) -> tuple[PoolerReading, ...]:
+    """Children with a cached connection each, of which so many have a client at each second."""
+    moments = [[cached(n, None if n < count else 1.0, age_s=60.0) for n in range(CLIENTS)] for count in connected]
+    settings = {
+        "client_idle_limit": str(limit_s),
+        "connection_life_time": "60",
+        "num_init_children": "32",
+        "max_pool": "1",
+    }
+    return tuple(replace(one, settings=settings) for one in pgpool(*moments, version="4.3.5", every_s=STEP_S))
 
 
 def codes(idle_s: list[float], connected: list[int], limit_s: int = LIMIT_S) -> set[str]:
@@ -51,7 +36,7 @@ def codes(idle_s: list[float], connected: list[int], limit_s: int = LIMIT_S) -> 
         db.reading(db.START_S + 60),
         db.server(connection_max=500),
         glances=glances,
-        poolers=tuple(reading(n, count, limit_s) for n, count in enumerate(connected)),
+        poolers=readings(connected, limit_s),
     )
     return {cause.code for cause in causes(observation, db.budget())}
 

@@ -97,11 +97,6 @@ def found(readings: list[PoolerReading], sessions=(), **result) -> dict[str, Cau
     return {cause.code: cause for cause in causes(observation, db.budget())}
 
 
-def test_without_a_pooler_nothing_is_reported():
-    """No reading, no finding."""
-    assert found([]) == {}
-
-
 def test_a_pooler_at_ease_gives_nothing():
     """Default settings, each read explicitly, and nobody waiting."""
     quiet = pgbouncer(row(mode="session"), row(mode="session"), server_reset_query="DISCARD ALL")

@@ -161,13 +161,6 @@ def test_calls_that_want_little_are_advised_to_be_fewer():
     assert "Call it less often" in cause.remedies[0].text
 
 
-def test_without_counters_nothing_is_reported():
-    """The extension is not there."""
-    bare = observation(reading(START_S), reading(START_S + WINDOW_S))
-
-    assert () == statements.causes(bare, budget(10 * MB, 1 * MB))
-
-
 def test_a_statement_that_was_not_called_in_between_did_no_work():
     """However much it did before the first reading."""
     assert () == work_between((USUAL,), (USUAL,))

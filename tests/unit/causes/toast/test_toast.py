@@ -3,33 +3,13 @@
 import msgspec
 import pytest
 
-from databases import CHUNK_BYTES, budget, column, reading, seen, server, table, toast_of
+from databases import CHUNK_BYTES, budget, column, reading, seen, server, statement, table, toast_of
 from plimsoll.causes.toast.statements import columns_set
 from plimsoll.causes.toast.toast import causes, missing_of
-from plimsoll.model.database import Observation, Statement
+from plimsoll.model.database import Observation
 from plimsoll.model.toast import ToastSample, chunks_of, dead_rows_of_update
 
 ROWS = 1000
-
-
-def statement(text: str, calls: int) -> Statement:
-    """A statement with no cost."""
-    return Statement(
-        query_id=len(text),
-        text=text,
-        calls=calls,
-        rows=calls,
-        exec_s=0.0,
-        read_blocks=0,
-        hit_blocks=0,
-        dirtied_blocks=0,
-        written_blocks=0,
-        temp_read_blocks=0,
-        temp_written_blocks=0,
-        read_s=None,
-        write_s=None,
-        wal_bytes=None,
-    )
 
 
 def sent(
@@ -54,7 +34,7 @@ def sent(
     watched = seen((owner, toast), (after, toast_after), **changes)
     if not statements:
         return watched
-    found = tuple(statement(text, updates) for text in statements)
+    found = tuple(statement(text, calls=updates) for text in statements)
     first = msgspec.structs.replace(watched.first, statements=())
     last = msgspec.structs.replace(watched.last, statements=found)
     return msgspec.structs.replace(watched, first=first, last=last)

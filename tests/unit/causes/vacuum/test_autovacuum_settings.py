@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from databases import budget, counters, seen, server, table, toast_of, with_settings
+from databases import budget, counters, index, seen, server, table, toast_of, with_settings
 from plimsoll.causes.vacuum.autovacuum_settings import causes, missing_of
-from plimsoll.causes.vacuum.classes import FITS, Use, use_of
-from plimsoll.model.database import Index, Observation, Relation
+from plimsoll.causes.vacuum.classes import Use, use_of
+from plimsoll.model.database import Observation, Relation
 
 GIB = 1024**3
 MILLION = 1_000_000
@@ -86,15 +86,6 @@ def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
     written = msgspec.structs.replace(table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0)
 
     assert use == use_of(written, counted_s=days * 86_400.0)
-
-
-def test_the_published_settings_are_kept():
-    """0.2/50 by default, 0.01/50 for rows written often, 0/5000 for rows that come and go."""
-    fits = {use: (fit.scale_factor, fit.threshold) for use, fit in FITS.items()}
-
-    assert (0.2, 50) == fits[Use.DEFAULT]
-    assert (0.01, 50) == fits[Use.WRITTEN_OFTEN]
-    assert (0.0, 5000) == fits[Use.INSERT_THEN_DELETE]
 
 
 def test_a_large_toast_relation_waits_for_millions_of_rows():
@@ -206,18 +197,8 @@ def test_indexes_lengthen_a_vacuum():
     """Every vacuum reads all of a table's indexes."""
     owner, _ = documents()
     plain = watched(owner)
-    index = Index(
-        oid=9,
-        name="public.i",
-        table_oid=owner.oid,
-        size_bytes=80 * GIB,
-        scans=1,
-        blocks_read=0,
-        blocks_hit=0,
-        is_unique=True,
-        is_constraint=True,
-    )
-    indexed = msgspec.structs.replace(plain, last=msgspec.structs.replace(plain.last, indexes=(index,)))
+    unique = index(9, owner, "public.i", size_bytes=80 * GIB, scans=1, is_unique=True)
+    indexed = msgspec.structs.replace(plain, last=msgspec.structs.replace(plain.last, indexes=(unique,)))
 
     def duration(observation: Observation) -> float:
         pieces = by_subject(observation)["public.documents"].evidence

@@ -219,25 +219,6 @@ def test_skipped_pages_cost_nothing():
     assert cause.bytes_per_s == pytest.approx(409.6e6, rel=0.01)
 
 
-def test_several_runs_on_one_relation_are_one_finding():
-    """A relation that is vacuumed again and again is reported once, with how often."""
-    seen = watched()
-    again = tuple(
-        msgspec.structs.replace(g.vacuums[0], pid=300, running_s=1.0 + 60 * n) for n, g in enumerate(seen.glances)
-    )
-    twice = msgspec.structs.replace(
-        seen,
-        glances=tuple(
-            msgspec.structs.replace(g, vacuums=(*g.vacuums, run)) for g, run in zip(seen.glances, again, strict=True)
-        ),
-    )
-    (cause,) = causes(twice, budget())
-
-    assert "ran 2 times" in cause.title
-    assert any("First check the updates" in remedy.text for remedy in cause.remedies)
-    assert cause.bytes_per_s == pytest.approx(120e6)
-
-
 def test_the_run_that_goes_on_is_added_to_those_that_ended():
     """One that read 600 MB and ended is counted; of the next one, half a minute at 20 MB/s is estimated."""
     seen = watched(written=0.0)

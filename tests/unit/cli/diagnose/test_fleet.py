@@ -74,15 +74,6 @@ def overview(stream: Iterator[Snapshot | UnreadInstance], **options):
     return fleet.diagnose_fleet(stream, **options)
 
 
-def test_the_simulated_instances_are_what_they_are_called():
-    """The tests below rest on it: one is held until the end, one has room, one cannot be judged."""
-    found = overview(iter([quiet(), blind(), pressed(), UNREAD]))
-
-    assert ["pressed", "blind", "quiet"] == [r.instance.identifier for r in found.rows]
-    assert found.rows[0].now is not None
-    assert (UNREAD,) == found.unread
-
-
 @pytest.mark.parametrize(
     ("items", "status"),
     [

@@ -298,15 +298,6 @@ def test_orders_that_cannot_be_are_refused_before_a_gate_is_looked_for(given: di
     assert expected == raised.value.message
 
 
-def test_every_command_explains_itself():
-    """Five commands; the ones that mount say what the credit clock is."""
-    runner = CliRunner()
-    for name in ("mount", "run", "status", "set", "events"):
-        shown = runner.invoke(app, ["gate", name, "--help"], terminal_width=200)
-        assert 0 == shown.exit_code
-        assert ("--clock" in shown.stdout) == (name in ("mount", "run"))
-
-
 def test_a_gate_that_does_not_run_is_one_sentence(tmp_path: Path):
     """The hint says how to start one."""
     with pytest.raises(PlimsollError) as raised:

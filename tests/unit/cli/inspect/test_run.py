@@ -65,15 +65,6 @@ def test_the_exit_status_says_whether_something_is_to_be_done():
     assert 2 == command.status_of(inspections.blind())
 
 
-def test_a_quiet_server_is_said_to_be_quiet(run):
-    """As it is called: one sentence first, and exit status 0."""
-    ran = run(DSN)
-
-    assert ran.out.startswith("No problem found in 127.0.0.1:5432/orders in 1 min")
-    assert "" == ran.err
-    assert 0 == ran.status
-
-
 def test_it_is_watched_for_a_minute_unless_asked_otherwise(run):
     """`--for` says how long, `--pooler` what stands in front."""
     assert [(DSN, 60, ())] == run(DSN).asked

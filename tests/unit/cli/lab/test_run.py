@@ -159,19 +159,16 @@ def test_nobody_is_watched_unasked(lab, busy, capsys):
     assert "CAUSES" not in capsys.readouterr().out
 
 
-def test_nothing_binding_is_zero(lab):
-    """As `diagnose` has it."""
-    lab(demand_ops_per_s=100, size_bytes=8192)
+@pytest.mark.parametrize(
+    ("load", "status", "said"),
+    [({"demand_ops_per_s": 100, "size_bytes": 8192}, 0, ""), ({"late_ratio": 0.2}, 2, "This run is void")],
+    ids=["nothing binds", "the machine is too slow"],
+)
+def test_the_status_is_that_of_a_diagnosis_unless_it_proves_nothing(lab, capsys, load: dict, status: int, said: str):
+    lab(**load)
 
-    assert 0 == run_postgres(flags())
-
-
-def test_a_machine_that_is_too_slow_is_two(lab, capsys):
-    """Whatever the diagnosis says then proves nothing."""
-    lab(late_ratio=0.2)
-
-    assert 2 == run_postgres(flags())
-    assert "This run is void" in " ".join(capsys.readouterr().out.split())
+    assert status == run_postgres(flags())
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_without_a_terminal_there_is_a_line_for_ten_emulated_minutes(lab, capsys):

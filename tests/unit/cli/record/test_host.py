@@ -9,30 +9,15 @@ from plimsoll.app.options import InstanceOptions
 from plimsoll.cli.record import host as record_host
 from plimsoll.cli.record.command import HostOptions
 from plimsoll.errors import UsageError
-from plimsoll.sources.host.counters import CpuCounters, MemoryBytes
-from plimsoll.sources.host.device import DeviceChoice
-from plimsoll.sources.host.rates import HostReading
-from plimsoll.sources.host.snapshot import Host
 from plimsoll.sources.postgres.pg_stat import ServerFacts
+from unit.sources.host.test_snapshot import SERVER as HERE
+from unit.sources.host.test_snapshot import host
 
-HOST = Host(
-    name="db1",
-    choice=DeviceChoice(devices=("nvme1n1", "nvme2n1"), reason="named"),
-    reading=HostReading(
-        moment_s=0,
-        disks={},
-        cpu=CpuCounters(busy_ticks=1, idle_ticks=1, cpu_count=8),
-        memory=MemoryBytes(total_bytes=2**35, available_bytes=1, swap_bytes=0),
-    ),
-    device_bytes=100 * 2**30,
-)
+HOST = host(devices=("nvme1n1", "nvme2n1"))
 FLAGS = HostOptions(every="1s")
-SERVER = ServerFacts(
+SERVER = replace(
+    HERE,
     place="db.example.com:5432/orders",
-    role="app",
-    version="18.6",
-    version_number=180006,
-    connection_max=100,
     data_directory="/var/lib/postgresql/18/main",
     sees_all_sessions=True,
     is_here=False,

@@ -6,7 +6,7 @@ import pytest
 
 from plimsoll.errors import UsageError
 from plimsoll.units import MIB
-from plimsoll_lab.load.sysbench import _PROGRESS, _SUMMARY, load_of
+from plimsoll_lab.load.sysbench import load_of
 from plimsoll_lab.servers.mysql import MariaDb
 
 
@@ -35,20 +35,6 @@ def test_what_is_not_possible_is_refused(facts: dict, expected: str):
         load_of(**{**usual, **facts}, memory_bytes=MIB)
 
     assert expected in raised.value.message
-
-
-def test_what_sysbench_prints_is_read():
-    """Transactions of the last second, and of the whole time with their mean latency."""
-    line = "[ 3s ] thds: 4 tps: 812.31 qps: 6498.5 (r/w/o: 3249.2/1624.6/1624.6) lat (ms,95%): 7.30"
-    summary = (
-        "    transactions:                        2410   (803.11 per sec.)\n"
-        "Latency (ms):\n"
-        "         min:                                    1.10\n"
-        "         avg:                                    4.98\n"
-    )
-
-    assert ["812.31"] == _PROGRESS.findall(line)
-    assert [("803.11", ""), ("", "4.98")] == _SUMMARY.findall(summary)
 
 
 def test_a_folder_without_mariadb_is_refused(tmp_path: Path):

@@ -30,6 +30,7 @@ def state(
     unknown: dict[Attribute, str] | None = None,
     multi_az: bool | None = False,
     region: str | None = "us-east-1",
+    engine: str = "postgres",
 ) -> DeclaredState:
     storage = Storage(
         kind=kind,
@@ -37,7 +38,7 @@ def state(
         provisioned_ops_per_s=ops,
         provisioned_bytes_per_s=mib_per_s(throughput_mibps) if throughput_mibps else None,
     )
-    instance = Instance(db_class=db_class, engine="postgres", multi_az=multi_az, region=region, storage=storage)
+    instance = Instance(db_class=db_class, engine=engine, multi_az=multi_az, region=region, storage=storage)
     return DeclaredState(instance=instance, unknown=unknown or {}, **MONITORED)
 
 

@@ -4,40 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from plimsoll.catalog.load import catalog
-from plimsoll.lint.infrastructure.check import check_databases
-from plimsoll.model.infrastructure import DatabaseKind, DeclaredDatabase, DeclaredFinding, DeclaredState
-from plimsoll.model.instance import Instance, Storage
-from plimsoll.units import mib_per_s
+from plimsoll.model.infrastructure import DeclaredState
+from unit.lint.infrastructure.test_provisioned import findings as found
+from unit.lint.infrastructure.test_provisioned import state as declared
 
 
-def state(
-    kind: str,
-    size_gib: float,
-    *,
-    db_class: str = "db.m5.large",
-    engine: str = "postgres",
-    ops: float | None = None,
-    throughput_mibps: float | None = None,
-) -> DeclaredState:
-    storage = Storage(
-        kind=kind,
-        size_gib=size_gib,
-        provisioned_ops_per_s=ops,
-        provisioned_bytes_per_s=mib_per_s(throughput_mibps) if throughput_mibps else None,
-    )
-    return DeclaredState(
-        instance=Instance(db_class=db_class, engine=engine, multi_az=False, region="us-east-1", storage=storage),
-        monitoring_interval_s=10,
-        has_insights=True,
-    )
-
-
-def found(after: DeclaredState, before: DeclaredState | None = None) -> tuple[DeclaredFinding, ...]:
-    database = DeclaredDatabase(
-        kind=DatabaseKind.INSTANCE, address="db", file="plan.json", before=before, has_before=True, after=after
-    )
-    return check_databases((database,), catalog())[0]
+def state(kind: str, size_gib: float, *, db_class: str = "db.m5.large", **bought) -> DeclaredState:
+    return declared(db_class, kind=kind, size_gib=size_gib, **bought)
 
 
 @pytest.mark.parametrize(

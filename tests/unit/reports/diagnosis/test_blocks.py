@@ -35,15 +35,6 @@ def test_a_level_at_half_the_ceiling_fills_half_the_picture():
     assert 5 == filled
 
 
-def test_reached_and_other_ceilings_differ_without_colour():
-    """A ceiling that was reached has a heavy dash and the word for it."""
-    diagnosis, shot = pressed()
-    lines = timeline_blocks(diagnosis, shot, width=80)
-
-    assert "       ┅  instance legacy baseline 212.5 MB/s, reached" in lines
-    assert "       ┄  instance baseline 287.5 MB/s" in lines
-
-
 def test_a_gap_is_a_dot_on_the_axis():
     """Where nothing was measured the axis is dotted, and the dots are explained."""
     read = np.full(60, 50e6)

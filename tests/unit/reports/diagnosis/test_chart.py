@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from plimsoll.errors import UsageError
 from plimsoll.model.ceiling import Dimension
 from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Annotation
@@ -189,12 +188,6 @@ def test_a_picture_is_written(tmp_path):
 
     assert b"\x89PNG\r\n\x1a\n" == png[:8]
     assert 1500 < struct.unpack(">I", png[16:20])[0] < 1800
-
-
-def test_a_picture_needs_a_folder(tmp_path):
-    """A missing folder is the reader's error, in one sentence."""
-    with pytest.raises(UsageError, match="there is no folder"):
-        write_png(tmp_path / "none" / "x.png", charts.timeline_spec(*quiet()))
 
 
 @pytest.mark.parametrize("look", [LIGHT, DARK])

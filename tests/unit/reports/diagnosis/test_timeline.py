@@ -4,6 +4,7 @@ import math
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,11 +26,12 @@ from unit.reports.fixture_parts import (
 )
 
 
-def buckets(*pairs, window_s, bucket_s, count):
-    """The samples of a snapshot of (metric, step, values)."""
+def buckets(*pairs, bucket_s, count, start_s=0):
+    """The samples of a snapshot of (metric, step, values) from so long after its begin on."""
     shot = Snapshot(
         instance=pressed()[0].instance, series={m: series(m, v, step_s=step) for m, step, v in pairs}, source="test"
     )
+    window_s = START_S + start_s, START_S + start_s + bucket_s * count
     return samples_of(shot, window_s, bucket_s=bucket_s, count=count)
 
 
@@ -50,39 +52,36 @@ def test_buckets_are_never_too_many(length_s, step_s, points_max):
     assert length_s / bucket_s <= points_max or bucket_s == step_s
 
 
-def test_a_bucket_keeps_mean_and_extremes():
-    """Four samples in two buckets: their means, smallest and largest values remain."""
-    found = buckets(
-        (Metric.QUEUE_DEPTH, 60, [1.0, 3.0, 10.0, math.nan]), window_s=(START_S, START_S + 240), bucket_s=120, count=2
-    ).metric[Metric.QUEUE_DEPTH]
+@pytest.mark.parametrize(
+    ("step_s", "values", "window", "mean"),
+    [
+        (60, [1.0, 3.0, 10.0, math.nan], {"bucket_s": 120, "count": 2}, [2.0, 10.0]),
+        # A mean over five minutes holds for each of the five; no hole is left between samples.
+        (300, [1.0, 2.0], {"bucket_s": 60, "count": 10}, [1.0] * 5 + [2.0] * 5),
+        # A bucket without a sample is no zero.
+        (60, [1.0, math.nan, 3.0], {"bucket_s": 60, "count": 3}, [1.0, math.nan, 3.0]),
+        # What lies before or after the window is not drawn into its first or last bucket.
+        (60, [1.0, 2.0, 3.0, 4.0], {"bucket_s": 60, "count": 2, "start_s": 60}, [2.0, 3.0]),
+    ],
+    ids=["two in one", "a long sample", "a gap", "outside"],
+)
+def test_a_bucket_is_the_mean_of_the_samples_that_cover_it(step_s: int, values: list, window: dict, mean: list):
+    found = buckets((Metric.QUEUE_DEPTH, step_s, values), **window).metric[Metric.QUEUE_DEPTH]
 
-    assert [2.0, 10.0] == found.mean.tolist()
-    assert [1.0, 10.0] == found.low.tolist()
-    assert [3.0, 10.0] == found.high.tolist()
+    np.testing.assert_array_equal(found.mean, mean)
 
 
-def test_a_long_sample_fills_every_bucket_it_covers():
-    """A mean over five minutes holds for each of the five; no hole is left between samples."""
-    found = buckets(
-        (Metric.QUEUE_DEPTH, 300, [1.0, 2.0]), window_s=(START_S, START_S + 600), bucket_s=60, count=10
-    ).metric[Metric.QUEUE_DEPTH]
+def test_a_bucket_keeps_the_extremes():
+    """The smallest and largest value of each."""
+    pair = (Metric.QUEUE_DEPTH, 60, [1.0, 3.0, 10.0, math.nan])
+    found = buckets(pair, bucket_s=120, count=2).metric[Metric.QUEUE_DEPTH]
 
-    assert [1.0] * 5 + [2.0] * 5 == found.mean.tolist()
-
-
-def test_a_gap_is_not_a_zero():
-    """A bucket without a sample is NaN."""
-    found = buckets(
-        (Metric.QUEUE_DEPTH, 60, [1.0, math.nan, 3.0]), window_s=(START_S, START_S + 180), bucket_s=60, count=3
-    ).metric[Metric.QUEUE_DEPTH]
-
-    assert np.isnan(found.mean[1])
-    assert [1.0, 3.0] == [found.mean[0], found.mean[2]]
+    assert ([1.0, 10.0], [3.0, 10.0]) == (found.low.tolist(), found.high.tolist())
 
 
 def test_the_total_needs_reads_and_writes():
     """Reads without writes are no total; where one of them has a gap, so has the total."""
-    window = {"window_s": (START_S, START_S + 120), "bucket_s": 60, "count": 2}
+    window = {"bucket_s": 60, "count": 2}
     reads = (Metric.READ_BYTES_PER_S, 60, [1e6, 2e6])
     alone = buckets(reads, **window)
     both = buckets(reads, (Metric.WRITE_BYTES_PER_S, 60, [3e6, math.nan]), **window)
@@ -97,21 +96,11 @@ def test_the_total_of_unequal_steps_is_taken_where_both_begin():
     found = buckets(
         (Metric.READ_BYTES_PER_S, 60, np.full(10, 1e6)),
         (Metric.WRITE_BYTES_PER_S, 300, [2e6, 3e6]),
-        window_s=(START_S, START_S + 600),
         bucket_s=300,
         count=2,
     )
 
     assert [3e6, 4e6] == found.total[Dimension.THROUGHPUT].mean.tolist()
-
-
-def test_samples_outside_the_window_are_left_out():
-    """What lies before or after the window is not drawn into its first or last bucket."""
-    found = buckets(
-        (Metric.QUEUE_DEPTH, 60, [1.0, 2.0, 3.0, 4.0]), window_s=(START_S + 60, START_S + 180), bucket_s=60, count=2
-    ).metric[Metric.QUEUE_DEPTH]
-
-    assert [2.0, 3.0] == found.mean.tolist()
 
 
 def test_reached_ceilings_are_drawn_with_the_next_one():

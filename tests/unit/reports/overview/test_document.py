@@ -13,8 +13,6 @@ from plimsoll.model.overview import UnreadInstance
 from plimsoll.reports.overview.document import headline
 from unit.reports.fixture_fleet import LEGACY, NO_CLASS, PRESSED, ROWS, UNKNOWN, UNREAD, fleet, instance, row
 
-EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
-
 
 def shown(overview=None, *, width=100, color=False, lists_all=False):
     """The fleet of fifty as text."""
@@ -35,17 +33,6 @@ def test_golden(width, golden):
 def test_golden_of_every_row(golden):
     """With every instance in a row, as it was last reviewed."""
     golden("overview/fleet-all.txt", shown(width=120, lists_all=True))
-
-
-@pytest.mark.parametrize("width", [60, 80, 100, 160])
-@pytest.mark.parametrize("lists_all", [False, True])
-def test_every_instance_is_named(width, lists_all):
-    """Whatever the width, nobody is left out; a name is at most broken at a line's end."""
-    text = re.sub(r"\s+", "", shown(width=width, lists_all=lists_all))
-    broken = {"claims-pipeline-eu-central-1-loading"}
-
-    assert [] == [name for name in EVERY_NAME if name not in text and name not in broken]
-    assert "claims-pipeline-" in text
 
 
 @settings(max_examples=25, deadline=None)

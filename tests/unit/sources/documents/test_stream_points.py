@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
+from fuzz.corpus import varint
 from plimsoll import wire
 from plimsoll.sources.documents.stream_points import StreamPoints, add_file, add_messages, add_packed, add_records
 
@@ -164,14 +165,6 @@ def test_lines_of_the_usual_form_are_left_to_nobody():
     assert [(len(line), len(line) + 1, 1)] == odd
     assert [3.0, 3.0] == columns.sum.tolist()
     assert [0, 0] == columns.series_index.tolist()
-
-
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 @st.composite

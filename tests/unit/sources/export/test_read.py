@@ -144,7 +144,7 @@ def cloudwatch_and_enhanced(folder, *, minutes, documents):
 
 
 def test_enhanced_monitoring_of_the_whole_window_is_preferred(tmp_path):
-    """It is finer; latencies stay CloudWatch's, which tells reads from writes."""
+    """It is finer, and not looked at a second time; latencies stay CloudWatch's, which tells reads from writes."""
     folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=330)
     snapshot = read_export(folder)
 
@@ -153,6 +153,7 @@ def test_enhanced_monitoring_of_the_whole_window_is_preferred(tmp_path):
     assert snapshot.note.startswith("Where Enhanced Monitoring (10 s) and CloudWatch (60 s)")
     # The write latency is Enhanced Monitoring's, which must be said.
     assert LATENCY_GAP in snapshot.gaps
+    assert {} == snapshot.fine
 
 
 def test_enhanced_monitoring_of_a_part_is_kept_beside_and_fills_what_is_missing(tmp_path):
@@ -167,13 +168,6 @@ def test_enhanced_monitoring_of_a_part_is_kept_beside_and_fills_what_is_missing(
     assert 60 >= snapshot.fine[Metric.READ_OPS_PER_S].time_s.size >= 59
     assert "CloudWatch is used; Enhanced Monitoring covers 16 %" in snapshot.note
     assert snapshot.note.endswith("which is also diagnosed at its own step.")
-
-
-def test_enhanced_monitoring_of_the_whole_window_leaves_nothing_beside(tmp_path):
-    """What is used for the window is not looked at a second time."""
-    folder = cloudwatch_and_enhanced(tmp_path / "e", minutes=60, documents=330)
-
-    assert {} == read_export(folder).fine
 
 
 def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):

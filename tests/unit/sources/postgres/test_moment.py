@@ -23,32 +23,28 @@ def committed(first: dict[int, tuple], last: dict[int, tuple]) -> tuple[int, boo
     return after.counters.committed - before.counters.committed, has_left_out
 
 
-def test_commits_of_all_databases_are_added_up():
-    """Two databases with 10 and 5 more commits have 15."""
-    assert (15, False) == committed({1: database(100), 2: database(50)}, {1: database(110), 2: database(55)})
+TWO = {1: database(100), 2: database(50)}
 
 
-def test_a_dropped_database_is_in_neither_sum():
-    """Its 50 commits are not taken off the other's 10."""
-    assert (10, True) == committed({1: database(100), 2: database(50)}, {1: database(110)})
-
-
-def test_a_database_made_meanwhile_began_at_zero():
-    """All that it counts happened since."""
-    assert (17, False) == committed({1: database(100)}, {1: database(110), 2: database(7)})
-
-
-def test_a_database_that_was_reset_is_in_neither_sum():
-    """By the time of its reset, or by a counter that fell."""
-    later = database(120, reset_s=RESET_S + 9)
-
-    assert (5, True) == committed({1: database(100), 2: database(50)}, {1: later, 2: database(55)})
-    assert (5, True) == committed({1: database(100), 2: database(50)}, {1: database(3), 2: database(55)})
-
-
-def test_the_first_time_of_a_reset_is_no_reset():
-    """PostgreSQL 14 says it of a database that had counted nothing before."""
-    assert (10, False) == committed({1: database(0, reset_s=None)}, {1: database(10)})
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (TWO, {1: database(110), 2: database(55)}, (15, False)),
+        # The 50 commits of a dropped database are not taken off the other's 10.
+        (TWO, {1: database(110)}, (10, True)),
+        # All that a database made meanwhile counts happened since.
+        ({1: database(100)}, {1: database(110), 2: database(7)}, (17, False)),
+        # One that was reset is in neither sum: by the time of its reset, or by a counter that fell.
+        (TWO, {1: database(120, reset_s=RESET_S + 9), 2: database(55)}, (5, True)),
+        (TWO, {1: database(3), 2: database(55)}, (5, True)),
+        # The first time of a reset is none: 14 says it of a database that had counted nothing before.
+        ({1: database(0, reset_s=None)}, {1: database(10)}, (10, False)),
+    ],
+    ids=["two", "dropped", "made", "reset", "fell", "first time"],
+)
+def test_commits_of_all_databases_are_added_up(first: dict, last: dict, expected: tuple[int, bool]):
+    """Of those that can be subtracted; whether one was left out is said."""
+    assert expected == committed(first, last)
 
 
 def test_a_server_that_forgot_is_told_from_one_that_went_on():

@@ -2,23 +2,14 @@
 
 import pytest
 
+from databases import server
 from plimsoll.model.database import DatabaseReading, Glance, ServerInfo
 from plimsoll.sources.postgres import read
 from plimsoll.sources.postgres.connect import NoAnswer
 from plimsoll.sources.postgres.moment import ServerReading, ServerRun, counters_of
 from plimsoll.sources.postgres.parts import EVERYTHING
 
-SERVER = ServerInfo(
-    place="127.0.0.1:5432/app",
-    role="plimsoll",
-    version="18.6",
-    version_number=180006,
-    is_standby=False,
-    block_bytes=8192,
-    toast_chunk_bytes=1996,
-    connection_max=100,
-    reserved_connections=3,
-)
+SERVER = server()
 
 
 class Server:

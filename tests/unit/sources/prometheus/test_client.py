@@ -223,9 +223,6 @@ def test_what_a_server_warns_of_is_kept():
         assert ["store 3 did not answer", "a storage node did not answer"] == list(client.warnings)
 
 
-# --- certificates ---------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Key and certificate of `localhost`, signed by itself."""

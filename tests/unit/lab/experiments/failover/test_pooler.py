@@ -32,16 +32,21 @@ def test_time_counts_as_what_the_attempt_found():
     assert ("a down after 6.0 s", "b primary after 6.0 s", "a standby after 8.0 s") == found.changes
 
 
-def test_an_answer_that_comes_late_is_a_wait():
-    found = view_of([attempt(100.0, UP, took_s=1.5), attempt(101.7, UP)], 100.0, 103.0, "a")
+@pytest.mark.parametrize(
+    ("attempts", "expected"),
+    [
+        ([attempt(100.0, UP, took_s=1.5), attempt(101.7, UP)], (0.0, 1.7, UP)),
+        ([attempt(98.0, None, took_s=3.0)], (0.0, 3.0, {})),
+        ([attempt(100.0, UP), attempt(101.0, None)], (2.0, 0.0, {})),
+        ([], (0.0, 0.0, {})),
+    ],
+    ids=["a late answer is a wait", "begun before the fault", "no answer at the end", "no attempt"],
+)
+def test_what_was_found_out_between_the_fault_and_the_end(attempts: list[Attempt], expected: tuple):
+    found = view_of(attempts, 100.0, 103.0, "a")
 
-    assert (0.0, 1.7) == (found.refused_s, pytest.approx(found.hung_s))
-
-
-def test_an_attempt_that_began_before_the_fault_counts_from_the_fault_on():
-    found = view_of([attempt(98.0, None, took_s=3.0)], 100.0, 102.0, "a")
-
-    assert (0.0, 2.0) == (found.refused_s, found.hung_s)
+    assert expected[:2] == pytest.approx((found.refused_s, found.hung_s))
+    assert {name: ", ".join(state) for name, state in expected[2].items()} == found.states
 
 
 @pytest.mark.parametrize("leader", [None, "a"])
@@ -59,18 +64,6 @@ def test_what_changed_while_it_did_not_answer_is_seen():
     assert ("a down after 7.0 s", "b primary after 7.0 s") == found.changes
     assert (0.0, 0.0) == (found.refused_s, found.hung_s)
     assert 7.01 == pytest.approx(found.primary_found_s)
-
-
-def test_a_pooler_that_does_not_answer_at_the_end_has_no_states():
-    found = view_of([attempt(100.0, UP), attempt(101.0, None)], 99.0, 102.0, "a")
-
-    assert {} == found.states
-
-
-def test_without_an_attempt_nothing_is_known():
-    found = view_of([], 100.0, 102.0, "a")
-
-    assert ({}, (), 0.0) == (found.states, found.changes, found.refused_s)
 
 
 def test_only_changes_have_a_line():
