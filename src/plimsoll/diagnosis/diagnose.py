@@ -348,7 +348,8 @@ def _window(snapshot: Snapshot, frame: Frame | None) -> tuple[int, int]:
     start, end = snapshot.window_s or (0, 0)
     if frame is not None:
         end = max(end, int(frame.time_s[-1] + frame.width_s[-1]))
-    return start, end
+    # A balance covers five minutes, the last of them after now.
+    return start, end if snapshot.asked_s is None else min(end, snapshot.asked_s[1])
 
 
 def _measured_s(frame: Frame | None) -> float:
