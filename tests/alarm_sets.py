@@ -2,7 +2,6 @@
 
 from plimsoll.alarms.choose import choose_alarms
 from plimsoll.catalog.load import catalog
-from plimsoll.limits import ceilings_of
 from plimsoll.model.alarm import AlarmSet
 from plimsoll.model.instance import Instance, Storage
 
@@ -12,7 +11,7 @@ def alarms(identifier: str = "orders", *, is_simulated: bool = False) -> AlarmSe
     instance = Instance(
         identifier=identifier, db_class="db.t3.large", engine="postgres", storage=Storage(kind="gp2", size_gib=100)
     )
-    chosen, left_out = choose_alarms(ceilings_of(instance, catalog()))
+    chosen, left_out = choose_alarms(instance, catalog())
     return AlarmSet(
         identifier=identifier,
         source="test",

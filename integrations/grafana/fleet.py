@@ -62,7 +62,7 @@ def _now(made: Dashboard) -> None:
     made.with_row(Row("Now"))
     for title, description, expr, steps in (
         ("Instances", "Instances that the watch knows.", f"count({_each('plimsoll_instance_stale')})", panels.PLAIN),
-        ("At a ceiling", "Instances with a storage ceiling that binds now.", _found("bound"), NONE_IS_GOOD),
+        ("At a ceiling", "Instances with a ceiling that binds now.", _found("bound"), NONE_IS_GOOD),
         (
             "Close to a ceiling",
             "Instances that spend burst credits, or use 80 % of a ceiling without credits.",

@@ -2,20 +2,27 @@
 Choose the alarms for the ceilings and balances of an instance.
 
 Rule 1: the numbers are those of the rules of `plimsoll watch` (watch/law/rules); this file has none of its own.
-Rule 2: no alarm on what cannot happen: a limit above another one of the same requests, a balance that the class
-does not have.
+Rule 2: no alarm on what cannot happen: a limit above what the others let through, a balance that cannot move. What
+        can is decided by the functions of the limit sheet (limits/).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from plimsoll.catalog.load import Catalog
+from plimsoll.kernel import Stage
+from plimsoll.limits import ceilings_of, chain_of
+from plimsoll.limits.balances import balances_of
+from plimsoll.limits.chain import most_of
 from plimsoll.model.alarm import Alarm, AlarmKind, LeftOutAlarm
 from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.family import BALANCES, FAMILIES, RATE_FAMILIES
+from plimsoll.model.instance import Instance
 from plimsoll.model.metric import METRICS, Metric
+from plimsoll.model.sheet import BalanceNote
 from plimsoll.units import format_bytes_per_s, format_ops_per_s, format_ratio
 from plimsoll.watch.law.rulebook import RuleTables
 from plimsoll.watch.law.rules.balance_empty import EMPTY_RATIO
@@ -40,28 +47,31 @@ class _RateLimit(Struct, frozen=True, kw_only=True):
     sustained: _LowestNumber
     burst: _LowestNumber | None
 
-    @property
-    def top(self) -> float:
-        """Return the highest rate that the family lets through."""
-        return (self.burst or self.sustained).lowest.value
-
 
 def choose_alarms(
-    ceilings: Sequence[Ceiling], tables: RuleTables | None = None
+    instance: Instance, catalog: Catalog, tables: RuleTables | None = None
 ) -> tuple[tuple[Alarm, ...], tuple[LeftOutAlarm, ...]]:
     """
     Return the alarms for an instance, and those left out with the reason.
 
     Args:
-        ceilings: of the instance, all families.
+        instance: what was bought.
+        catalog: the documented limits.
         tables: settings of the rules of `plimsoll watch`; None for its defaults.
+
+    Raises:
+        CatalogError: the class is not in the catalog.
     """
+    ceilings = ceilings_of(instance, catalog)
     tables = tables or RuleTables()
     limits = [limit for family in RATE_FAMILIES if (limit := _limit_of(family, ceilings))]
     alarms: list[Alarm] = []
     left_out: list[LeftOutAlarm] = []
+    chain = chain_of(instance, catalog)
+    notes = {note.metric: note for note in balances_of(instance, chain, catalog)}
     for limit in limits:
-        _of_limit(limit, limits, tables, alarms, left_out)
+        others = [stage for stage in chain if stage.name != limit.family.value]
+        _of_limit(limit, others, notes, tables, alarms, left_out)
     missing = [f for f in RATE_FAMILIES if f not in {limit.family for limit in limits}]
     left_out += [LeftOutAlarm(name=FAMILIES[f].name, why="no documented number is known") for f in missing]
     for balance, family in BALANCES.items():
@@ -94,21 +104,21 @@ def _level(ceilings: Sequence[Ceiling], phases: tuple[Phase, ...]) -> _LowestNum
 
 def _of_limit(
     limit: _RateLimit,
-    limits: Sequence[_RateLimit],
+    others: Sequence[Stage],
+    notes: Mapping[Metric, BalanceNote],
     tables: RuleTables,
     alarms: list[Alarm],
     left_out: list[LeftOutAlarm],
 ) -> None:
     facts = FAMILIES[limit.family]
-    others = [o for o in limits if o is not limit and FAMILIES[o.family].dimension is facts.dimension]
-    first = min(others, key=lambda o: o.top, default=None)
+    most = most_of(others, is_bytes=facts.counts == "bytes")
 
     def is_hidden(level: _LowestNumber, name: str) -> bool:
-        if first is None or level.lowest.value <= first.top:
+        if most is None or level.lowest.value <= most[0]:
             return False
         why = (
             f"{_amount(level.lowest.value, facts.unit)} cannot be reached, because "
-            f"{FAMILIES[first.family].name} ends at {_amount(first.top, facts.unit)}"
+            f"{FAMILIES[most[1]].name} ends at {_amount(most[0], facts.unit)}"
         )
         left_out.append(LeftOutAlarm(name=name, why=why))
         return True
@@ -118,10 +128,11 @@ def _of_limit(
         if not is_hidden(limit.sustained, name):
             alarms.append(_rate(limit.family, limit.sustained, "limit", tables))
         return
-    if is_hidden(limit.sustained, f"{facts.name} baseline"):
-        if facts.balance is not None:
-            why = "it stays full, because use cannot exceed the baseline"
-            left_out.append(LeftOutAlarm(name=_cloudwatch(facts.balance), why=why))
+    assert facts.balance is not None
+    note = notes[facts.balance]
+    if note.can_move is False:
+        is_hidden(limit.sustained, f"{facts.name} baseline")
+        left_out.append(LeftOutAlarm(name=_cloudwatch(facts.balance), why=f"it cannot move: {note.reason}"))
         return
     alarms.append(_baseline(limit.family, limit.sustained, tables))
     if not is_hidden(limit.burst, f"{facts.name} burst"):

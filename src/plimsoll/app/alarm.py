@@ -8,9 +8,11 @@ from plimsoll.app.progress import SILENT, Progress
 from plimsoll.app.targets import Target
 from plimsoll.errors import UsageError
 from plimsoll.model.alarm import AlarmHistory, AlarmSet
-from plimsoll.model.ceiling import Dimension, Phase
-from plimsoll.model.diagnosis import Interval
+from plimsoll.model.ceiling import Phase
+from plimsoll.model.diagnosis import Diagnosis, Interval
 from plimsoll.model.instance import Instance
+from plimsoll.model.now import intervals_at
+from plimsoll.model.snapshot import Snapshot
 
 
 def alarms_of(
@@ -35,13 +37,12 @@ def alarms_of(
         DataError: the target holds nothing that can be read.
     """
     from plimsoll.catalog.load import catalog
-    from plimsoll.limits import ceilings_of
 
     if target is None:
         if flags.db_class is None:
             raise UsageError("there is no target and no class", "Give rds:NAME or a file, or --class and --storage.")
         instance = with_flags(Instance(), flags)
-        alarms, left_out = choose_alarms(ceilings_of(instance, catalog()))
+        alarms, left_out = choose_alarms(instance, catalog())
         return AlarmSet(
             identifier=instance.identifier,
             source="documented limits",
@@ -55,7 +56,24 @@ def alarms_of(
     from plimsoll.app.read import read_target
 
     snapshot = read_target(target, flags, read_options, progress)
-    alarms, left_out = choose_alarms(ceilings_of(snapshot.instance, catalog()))
+    return alarms_in(snapshot, diagnose_snapshot(snapshot) if snapshot.window_s is not None else None)
+
+
+def alarms_in(snapshot: Snapshot, diagnosis: Diagnosis | None) -> AlarmSet:
+    """
+    Return the alarms for the instance of a snapshot, with what each would have done in its window.
+
+    Args:
+        snapshot: the window.
+        diagnosis: of the snapshot; None where it has no samples.
+
+    Raises:
+        UsageError: no limit is known.
+        CatalogError: the class does not exist.
+    """
+    from plimsoll.catalog.load import catalog
+
+    alarms, left_out = choose_alarms(snapshot.instance, catalog())
     if not alarms:
         raise UsageError(
             f"no limit of '{snapshot.instance.identifier}' is known, so there is nothing to watch",
@@ -63,11 +81,11 @@ def alarms_of(
         )
     histories: tuple[AlarmHistory, ...] = ()
     held: Interval | None = None
-    if snapshot.window_s is not None:
-        intervals = tuple(i for i in diagnose_snapshot(snapshot).intervals if i.dimension is not Dimension.AMOUNT)
-        histories = tuple(history_of(alarm, snapshot.series, intervals) for alarm in alarms)
-        lasting = [i for i in intervals if (i.former_phase or i.phase) is not Phase.BURST]
-        held = min(lasting, key=lambda interval: interval.start_s, default=None)
+    if diagnosis is not None:
+        histories = tuple(history_of(alarm, snapshot.series, diagnosis.intervals) for alarm in alarms)
+        # In the order of the diagnosis, so that both name the same limit.
+        lasting = (at for at in diagnosis.time_at if at.ceiling is None or at.ceiling.bucket_phase is not Phase.BURST)
+        held = next((intervals_at(diagnosis, at)[0] for at in lasting), None)
     return AlarmSet(
         identifier=snapshot.instance.identifier,
         source=snapshot.source,

@@ -13,7 +13,7 @@ from plimsoll.app.targets import LIVE, Rds, Target
 from plimsoll.errors import CatalogError, DataError, UsageError
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, engine_family
-from plimsoll.model.plan import FirstOptions, Plan, PlanConstraints
+from plimsoll.model.plan import FirstOptions, Judgement, Plan, PlanConstraints
 from plimsoll.model.price import LICENSES, PriceBook, priced_engine
 from plimsoll.model.snapshot import EventKind, Snapshot, cut
 from plimsoll.units import format_clock, format_duration
@@ -149,6 +149,13 @@ def could_plan(snapshot: Snapshot) -> bool:
     except (UsageError, CatalogError):
         return False
     return instance.storage.kind is not None
+
+
+def asks_for_size(diagnosis: Diagnosis) -> bool:
+    """Return whether a class or a storage is the answer to what bound; a full disk needs another one."""
+    from plimsoll.plan.judge.unsolved import unsolved_by
+
+    return bool(diagnosis.time_at) and unsolved_by(diagnosis, Judgement.DOES_NOT) is None
 
 
 def check_window(snapshot: Snapshot, *, is_short_allowed: bool) -> None:

@@ -15,8 +15,9 @@ from plimsoll.app.read import Meter, check_account, check_prometheus, read_fleet
 from plimsoll.app.targets import RDS, Files, Prometheus, Rds, target_of
 from plimsoll.app.watched_databases import databases_of, load_of
 from plimsoll.errors import PlimsollError, UsageError
-from plimsoll.model.ceiling import Phase
+from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import Diagnosis
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.metric import Metric
 from plimsoll.model.now import open_at
 from plimsoll.model.overview import UnreadInstance
@@ -117,14 +118,21 @@ def first_steps(diagnosis: Diagnosis, snapshot: Snapshot) -> tuple[str, ...]:
             planned = ()
     if planned:
         return planned
-    return next((finding.moves[:1] for finding in diagnosis.findings if finding.moves), ())
+    moving = [finding for finding in diagnosis.findings if finding.moves]
+    now = open_at(diagnosis)
+    if now is not None and now.dimension is Dimension.AMOUNT:
+        # What binds now may not be what bound longest.
+        moving.sort(key=lambda finding: finding.code != FAMILIES[now.family].code)
+    return next((finding.moves[:1] for finding in moving), ())
 
 
 def _binds_for_good(diagnosis: Diagnosis) -> bool:
     now = open_at(diagnosis)
     if now is None:
         return False
-    return now.ceiling is None or now.ceiling.bucket_phase is not Phase.BURST
+    # A plan compares storage and classes, which is no answer to the maximum of another resource.
+    is_rate = now.dimension is not Dimension.AMOUNT
+    return is_rate and (now.ceiling is None or now.ceiling.bucket_phase is not Phase.BURST)
 
 
 def _steps_of(plan: Plan) -> tuple[str, ...]:

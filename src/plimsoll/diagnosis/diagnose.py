@@ -51,7 +51,7 @@ from plimsoll.model.diagnosis import (
     Resource,
     Verdict,
 )
-from plimsoll.model.family import BALANCES
+from plimsoll.model.family import BALANCES, STOPPING
 from plimsoll.model.instance import Instance
 from plimsoll.model.now import limit_key
 from plimsoll.model.snapshot import Snapshot, cut
@@ -378,8 +378,7 @@ def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
         )
         for g in groups.values()
     ]
-    # A database without space stands; every other limit only slows it down.
-    return tuple(sorted(found, key=lambda t: (t.family is not Family.STORAGE_SPACE, -t.seconds, t.level)))
+    return tuple(sorted(found, key=lambda t: (t.family is not STOPPING, -t.seconds, t.level)))
 
 
 def _verdict(

@@ -12,6 +12,7 @@ import msgspec
 
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import VERDICT, CeilingTime, Diagnosis, Forecast, Interval, Verdict
+from plimsoll.model.family import STOPPING
 from plimsoll.model.nearest import URGENCY, nearest_resource
 from plimsoll.model.now import intervals_at, open_at, reaches_end
 from plimsoll.model.overview import (
@@ -71,7 +72,7 @@ def overview_of(
     stopped: str = "",
 ) -> Overview:
     """
-    Return the rows ranked: bound now, time bound, waiting unexplained, near, unknown, unread, slack.
+    Return the rows ranked: bound now, full disks first, time bound, waiting unexplained, near, unknown, unread, slack.
 
     Ties are broken by identifier.
 
@@ -105,11 +106,13 @@ def overview_of(
     )
 
 
-def rank_key(row: OverviewRow) -> tuple[float, bool, float, float, str, bytes]:
+def rank_key(row: OverviewRow) -> tuple[float, bool, bool, float, float, str, bytes]:
     """Return the sort key of a row, the most urgent first; only equal rows have equal keys."""
+    bound = row.now or row.binding
     return (
         URGENCY.index(row.verdict) if row.waiting is None else _waiting_rank(row.verdict),
         row.now is None,
+        bound is None or bound.family is not STOPPING,
         -row.binding.seconds if row.binding else -row.waiting.seconds if row.waiting else 0.0,
         -row.nearest.peak_ratio if row.nearest and row.verdict is not Verdict.UNKNOWN else 0.0,
         row.instance.identifier,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from plimsoll.catalog.load import Catalog
-from plimsoll.kernel import Stage, ceiling_curve
+from plimsoll.kernel import Stage
 from plimsoll.limits.bucket import BUCKETS, Bucket, legacy_limits_of
+from plimsoll.limits.chain import most_of
 from plimsoll.limits.class_limits import catalogued
 from plimsoll.limits.layout import is_aurora, other_meaning
 from plimsoll.model.ceiling import Family
@@ -12,11 +13,7 @@ from plimsoll.model.family import INSTANCE_FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.sheet import BalanceNote
-from plimsoll.units import KIB, MIB, format_ops_per_s, number
-
-# A chain serves the most operations when they are small and the most bytes when they are large;
-# these are the ends of what databases send: a disk sector's 4 KiB, and Linux' 1 MiB.
-_SMALL_BYTES, _LARGE_BYTES = 4.0 * KIB, float(MIB)
+from plimsoll.units import format_ops_per_s, number
 
 
 def balances_of(instance: Instance, chain: tuple[Stage, ...], catalog: Catalog) -> tuple[BalanceNote, ...]:
@@ -42,7 +39,8 @@ def _instance_note(bucket: Bucket, instance: Instance, chain: tuple[Stage, ...],
         return _note(metric, can_move=None, reason=other_meaning(instance)[metric])
     if stage is None:
         return _note(metric, can_move=None, reason="no EBS limits are documented for this class")
-    most = _most([s for s in chain if Family(s.name) not in INSTANCE_FAMILIES], is_bytes=is_bytes)
+    served = most_of([s for s in chain if Family(s.name) not in INSTANCE_FAMILIES], is_bytes=is_bytes)
+    most = served[0] if served else None
     # A bucket loses credits only while more is served than its baseline returns, so its balance
     # can move only if the volumes deliver more than that baseline.
     if stage.baseline == stage.burst:
@@ -82,7 +80,8 @@ def _volume_note(instance: Instance, chain: tuple[Stage, ...]) -> BalanceNote:
     if stage.capacity == 0:
         reason = f"the baseline of {baseline}{each} is not below the burst, so the volumes have no credits"
         return _note(metric, can_move=False, reason=reason)
-    most = _most([s for s in chain if Family(s.name) in INSTANCE_FAMILIES], is_bytes=False)
+    served = most_of([s for s in chain if Family(s.name) in INSTANCE_FAMILIES], is_bytes=False)
+    most = served[0] if served else None
     total = stage.baseline * stage.stripes
     if most is not None and most <= total:
         reason = (
@@ -115,14 +114,6 @@ def _cpu_note(instance: Instance, catalog: Catalog) -> BalanceNote:
 
 def _stage(chain: Sequence[Stage], family: Family) -> Stage | None:
     return next((stage for stage in chain if stage.name == family.value), None)
-
-
-def _most(chain: Sequence[Stage], *, is_bytes: bool) -> float | None:
-    """Return the highest rate that this part of the chain serves at any I/O size; None without stages."""
-    if not chain:
-        return None
-    curve = ceiling_curve(chain, [_LARGE_BYTES if is_bytes else _SMALL_BYTES], burst=True)
-    return float((curve.bytes_per_s if is_bytes else curve.ops_per_s)[0])
 
 
 def _note(metric: Metric, *, can_move: bool | None, reason: str) -> BalanceNote:

@@ -5,19 +5,24 @@ Requests pass the instance's throughput and IOPS buckets and then one of n equal
 throughput and IOPS. Reads and writes share all four.
 """
 
+from collections.abc import Sequence
+
 from plimsoll.catalog.load import Catalog
-from plimsoll.kernel import Stage
+from plimsoll.kernel import Stage, ceiling_curve
 from plimsoll.limits import volumes
 from plimsoll.limits.bucket import BUCKETS, capacity_bounds
 from plimsoll.limits.class_limits import limits_of
 from plimsoll.limits.layout import is_aurora, volume_count_of
-from plimsoll.model.ceiling import Ceiling, Phase
+from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.instance import Instance
 from plimsoll.model.limit import LegacyLimits
-from plimsoll.units import kib
+from plimsoll.units import KIB, MIB, kib
 
 # An SSD volume counts an operation for every 256 KiB (EBS User Guide, ebs-io-characteristics).
 _SSD_UNIT_BYTES = kib(256)
+# A chain serves the most operations when they are small and the most bytes when they are large;
+# these are the ends of what databases send: a disk sector's 4 KiB, and Linux' 1 MiB.
+_SMALL_BYTES, _LARGE_BYTES = 4.0 * KIB, float(MIB)
 
 
 def chain_of(instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits | None = None) -> tuple[Stage, ...]:
@@ -37,6 +42,19 @@ def chain_of(instance: Instance, catalog: Catalog, *, use_legacy: LegacyLimits |
         CatalogError: the class is not in the catalog.
     """
     return _instance_stages(instance, catalog, use_legacy) + _volume_stages(instance, catalog)
+
+
+def most_of(chain: Sequence[Stage], *, is_bytes: bool) -> tuple[float, Family] | None:
+    """
+    Return the highest rate that a part of a chain serves at any I/O size, and the limit that ends it; None without stages.
+
+    No limit above it is ever reached, and no credits are spent for a baseline that is not below it.
+    """
+    if not chain:
+        return None
+    curve = ceiling_curve(chain, [_LARGE_BYTES if is_bytes else _SMALL_BYTES], burst=True)
+    rate = float((curve.bytes_per_s if is_bytes else curve.ops_per_s)[0])
+    return rate, Family(chain[int(curve.stage[0])].name)
 
 
 def _instance_stages(instance: Instance, catalog: Catalog, use_legacy: LegacyLimits | None) -> tuple[Stage, ...]:

@@ -18,7 +18,15 @@ from plimsoll.app.compare import compare_snapshots, read_sides
 from plimsoll.app.diagnose import diagnose_snapshot, diagnose_target
 from plimsoll.app.instance import with_flags
 from plimsoll.app.options import InstanceOptions, Split
-from plimsoll.app.plan import SHORT_WINDOW, check_window, in_region, plan_snapshot, shows_a_day, with_two_weeks
+from plimsoll.app.plan import (
+    SHORT_WINDOW,
+    asks_for_size,
+    check_window,
+    in_region,
+    plan_snapshot,
+    shows_a_day,
+    with_two_weeks,
+)
 from plimsoll.app.read import read_target
 from plimsoll.app.render import Found, Report, render, render_brief
 from plimsoll.app.targets import Target
@@ -34,7 +42,7 @@ from plimsoll.mcp.arguments import (
 from plimsoll.mcp.root import ReadTerms, admitted, admitted_file
 from plimsoll.mcp.safe_text import fenced, safe, safe_document, secrets_of
 from plimsoll.mcp.shorten import shortened, size_of
-from plimsoll.model.diagnosis import Diagnosis, Verdict
+from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance
 from plimsoll.model.plan import Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
@@ -154,7 +162,7 @@ def _diagnose(arguments: dict[str, Any], terms: ReadTerms, _: float) -> _Made:
         inspection = inspect_for_diagnosis(diagnosis, snapshot.observation, snapshot.credit_clock)
     report = Report(diagnosis=diagnosis, snapshot=snapshot, inspection=inspection)
     following = ""
-    if diagnosis.verdict is Verdict.BINDS and diagnosis.measured_s > 0 and shows_a_day(snapshot):
+    if asks_for_size(diagnosis) and diagnosis.measured_s > 0 and shows_a_day(snapshot):
         following = "Next: call 'plan' with the same arguments, for the cheapest change."
     return _Made(form="report", found=report, brief=render_brief(report, width=_WIDTH), following=following)
 

@@ -149,7 +149,7 @@ class AlarmSet(Struct, frozen=True, kw_only=True):
     window_s: Window | None
     """What the histories cover; null without measurements."""
     held_s: Moment | None = None
-    """When a limit that lasts (a baseline or a fixed number, not a burst) was first reached; null if never."""
+    """When the limit that lasts (no burst) and that bound longest, or a full disk, was first reached; null if never."""
     held_family: Family | None = None
     """Family of that limit; null if never."""
     alarms: tuple[Alarm, ...]

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from plimsoll.model.family import STOPPING
 from plimsoll.model.fleet_answer import FleetChanges, FleetGrouping, FleetTotals, LimitTime
 from plimsoll.model.written import After, OneOf, Window
 
@@ -117,7 +118,8 @@ class FleetVerdict(Struct, frozen=True, kw_only=True):
         """Return the key of the ranked table; no two instances have the same."""
         near = self.nearest_ratio or 0.0
         place = (self.instance, self.region, self.account)
-        return (*(self.rank, -(self.at_ceiling_s or 0.0), -(self.waiting_s or 0.0), -near), *place)
+        is_slowed = self.family != STOPPING
+        return (*(self.rank, is_slowed, -(self.at_ceiling_s or 0.0), -(self.waiting_s or 0.0), -near), *place)
 
 
 class FleetReport(Struct, frozen=True, kw_only=True):

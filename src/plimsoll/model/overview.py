@@ -156,7 +156,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     window_s: Window
     """The requested time, or the time that the instances cover."""
     rows: tuple[OverviewRow, ...]
-    """Ranked: bound now, bound, near, unknown, slack."""
+    """Ranked: bound now (a full disk first), bound, near, unknown, slack."""
     unread: tuple[UnreadInstance, ...]
     """By identifier; in rank they stand between unknown and slack."""
     stopped: str

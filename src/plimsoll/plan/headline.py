@@ -2,13 +2,10 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from plimsoll.model.ceiling import Dimension
-from plimsoll.model.diagnosis import VERDICT, CeilingTime, Diagnosis, Verdict
-from plimsoll.model.family import FAMILIES
+from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.model.plan import FASTER, FREE, PROBABLY, Judgement, Ladder, Option, RungKind
-from plimsoll.model.waiting import longest_of
 from plimsoll.plan.judge.work import text_of
-from plimsoll.units import format_duration, format_ratio, in_cases, number
+from plimsoll.units import format_ratio, in_cases
 
 # The chance that the load uses any throughput it gets is reported from one in ten on.
 GREEDY_FROM = 0.1
@@ -21,7 +18,6 @@ def headline_of(
     unpriced: tuple[Option, ...],
     unexplained: CeilingTime | None,
     *,
-    diagnosis: Diagnosis | None = None,
     ladder: Ladder | None = None,
     is_open: bool = False,
     greedy_ratio: float = 0.0,
@@ -34,14 +30,11 @@ def headline_of(
         options: the options, in their order.
         unpriced: those without a price.
         unexplained: an undocumented limit that bound.
-        diagnosis: of the same window; None where only the options matter.
         ladder: the steps to try.
         is_open: whether demand is bounded: hours of work then mean little.
         greedy_ratio: chance 0–1 that the load uses any throughput it gets; the chances of steps count it.
     """
     # In order of importance: no change is needed, an undocumented limit, then the steps.
-    if diagnosis is not None and (unsolved := _unsolved(diagnosis, present)):
-        return unsolved
     if present.judgement is Judgement.LIFTS:
         return _enough([o for o in options if o.judgement is Judgement.LIFTS])
     if unexplained is not None:
@@ -70,25 +63,6 @@ def headline_of(
     if chosen.role != FREE:
         sentences[0] = f"{_first(options)}{sentences[0]}"
     return ". ".join(text[:1].upper() + text[1:] if n else text for n, text in enumerate(sentences))
-
-
-def _unsolved(diagnosis: Diagnosis, present: Option) -> str:
-    """Return why no class and no storage rate is the answer: a maximum of the machine, or a verdict that is open."""
-    bound = diagnosis.binding
-    if bound is not None and bound.dimension is Dimension.AMOUNT:
-        first = next((f.moves[0] for f in diagnosis.findings if f.moves), "")
-        name = FAMILIES[bound.family].name
-        return f"no storage rate is the limit here: {name} was at its maximum for {format_duration(bound.seconds)}. {first}"
-    if diagnosis.verdict is not Verdict.UNKNOWN or present.judgement is not Judgement.LIFTS:
-        return ""
-    if diagnosis.waiting:
-        times = number(longest_of(diagnosis.waiting).times, 2)
-        return (
-            f"requests waited {times} times as long as usual and no limit explains it, so no size can be recommended: "
-            "see the causes that 'plimsoll diagnose' names"
-        )
-    gap = next((gap.name for gap in diagnosis.missing if gap.hides == VERDICT), "something")
-    return f"whether a limit was reached is not known ({gap} is missing), so no size can be recommended"
 
 
 def _without_steps(options: tuple[Option, ...], unpriced: tuple[Option, ...], faster: str | None) -> str:

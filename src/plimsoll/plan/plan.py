@@ -113,7 +113,8 @@ def _planned(
     made = _made(diagnosis, snapshot, catalog, book, constraints)
     context, found, market, first = made.context, made.found, made.market, made.first
     demand, present, options, ladder = context.demand, first.present, first.options, first.ladder
-    unpriced = guarded("options without a price", lambda: market.unpriced(options), ())
+    unsolved = context.unsolved
+    unpriced = () if unsolved else guarded("options without a price", lambda: market.unpriced(options), ())
     as_of = _oldest(present, options)
     return Plan(
         instance=snapshot.instance,
@@ -129,23 +130,24 @@ def _planned(
         curve=with_options(
             [
                 replace(point, served_ratio=present.effect.served_ratio) if point.is_present else point
-                for point in guarded("the curve of prices", market.curve, ())
+                for point in (() if unsolved else guarded("the curve of prices", market.curve, ()))
             ],
             options,
         ),
-        work_by_price=guarded("the time of work by price", market.work_by_price, ()),
+        work_by_price=() if unsolved else guarded("the time of work by price", market.work_by_price, ()),
         candidate_count=len(found),
         vector_count=len(market.vectors),
         prices_as_of=as_of,
         are_prices_old=as_of is not None and is_old(as_of, today or format_time(diagnosis.window_s[1])[:10]),
-        headline=guarded(
+        headline=unsolved.headline
+        if unsolved
+        else guarded(
             "the headline",
             lambda: headline_of(
                 present,
                 options,
                 unpriced,
                 context.unexplained,
-                diagnosis=diagnosis,
                 ladder=ladder,
                 is_open=demand.summary.nature is WorkloadKind.OPEN,
                 greedy_ratio=_endless_ratio(demand),
@@ -207,6 +209,9 @@ def _made(
     )
     present = context.present()
     market = _Market(context, found)
+    if context.unsolved is not None:
+        first = FirstOptions(present=present, options=(), ladder=None)
+        return _PlanDraft(context=context, found=found, market=market, first=first)
     free = guarded("free changes", lambda: _free(context), ())
     bought, climb = market.priced(present)
     options = _without_doubles((*free, *bought))

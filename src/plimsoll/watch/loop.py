@@ -23,6 +23,7 @@ from plimsoll.watch.law.days import DAY_S
 from plimsoll.watch.law.evaluation import WatchedInstance
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.law.metrics import LEDGER_ERRORS, POLL_ERRORS, POLLS, REQUESTED, ROUNDS, OwnerStatus, target_label
+from plimsoll.watch.law.rules.bound import RESOURCES
 from plimsoll.watch.law.schedule import PollDemand, PollPlan, urgency_of
 from plimsoll.watch.law.situation import FRESH_S
 from plimsoll.watch.ledger import InstanceOutcome, LeaseLostError, Ledger, LedgerError, RememberedInstance
@@ -154,7 +155,9 @@ class Watch:
         if any(s.state is WatchState.BOUND for s in standings):
             return 1
         is_unknown = any(
-            s.state is WatchState.UNKNOWN or (s.unknown_since_s and s.subject.rule == "bound") for s in standings
+            s.state is WatchState.UNKNOWN
+            or (s.unknown_since_s and s.subject.rule == "bound" and s.subject.ceiling not in RESOURCES)
+            for s in standings
         )
         return 2 if is_unknown or not records or any(r.reason for r in records) else 0
 

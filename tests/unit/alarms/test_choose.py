@@ -4,7 +4,6 @@ from msgspec.structs import replace
 
 from plimsoll.alarms.choose import choose_alarms
 from plimsoll.catalog.load import catalog
-from plimsoll.limits import ceilings_of
 from plimsoll.model.alarm import Alarm, LeftOutAlarm
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
@@ -22,7 +21,7 @@ R5 = Instance(
 
 
 def chosen(instance: Instance, tables: RuleTables | None = None) -> tuple[dict[str, Alarm], dict[str, LeftOutAlarm]]:
-    alarms, left_out = choose_alarms(ceilings_of(instance, catalog()), tables)
+    alarms, left_out = choose_alarms(instance, catalog(), tables)
     return {a.key: a for a in alarms}, {one.name: one for one in left_out}
 
 

@@ -6,7 +6,6 @@ import pytest
 from plimsoll.alarms.choose import choose_alarms
 from plimsoll.alarms.replay import AlarmState, history_of, state_of
 from plimsoll.catalog.load import catalog
-from plimsoll.limits import ceilings_of
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import Series
@@ -14,7 +13,7 @@ from plimsoll.model.series import Series
 LARGE = Instance(
     db_class="db.t3.large", engine="postgres", launched_s=1_700_000_000, storage=Storage(kind="gp3", size_gib=400)
 )
-ALARMS = {alarm.key: alarm for alarm in choose_alarms(ceilings_of(LARGE, catalog()))[0]}
+ALARMS = {alarm.key: alarm for alarm in choose_alarms(LARGE, catalog())[0]}
 LOW = ALARMS["instance-throughput-credits-low"]
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from plimsoll.app.diagnose import diagnose_target, read_events, with_own_events
 from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.options import InstanceOptions
-from plimsoll.app.plan import check_window, in_region, plan_snapshot, shows_a_day
+from plimsoll.app.plan import asks_for_size, check_window, in_region, plan_snapshot, shows_a_day
 from plimsoll.app.read import cost_of, live_window, read_fleet, read_prometheus_instances
 from plimsoll.app.render import Report, render
 from plimsoll.app.targets import Files, Prometheus, Rds, Target, is_several
@@ -119,7 +119,7 @@ def _next_step(diagnosis: Diagnosis, snapshot: Snapshot, options: DiagnoseOption
     A plan needs throttled storage, a known instance, and a day of samples; a live target can be read for
     longer than it was.
     """
-    if not diagnosis.time_at or diagnosis.measured_s <= 0:
+    if not asks_for_size(diagnosis) or diagnosis.measured_s <= 0:
         return ""
     is_day = shows_a_day(snapshot)
     found = answerable_plan(snapshot, options.target, options.instance, options.read, keeps_window=is_day)

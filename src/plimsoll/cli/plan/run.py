@@ -22,7 +22,6 @@ from plimsoll.cli.plan.texts import (
     usd_of,
 )
 from plimsoll.cli.progress import TERMINAL
-from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.plan import Judgement, Plan, PlanConstraints
 from plimsoll.model.snapshot import Snapshot
@@ -82,8 +81,6 @@ def status_of(diagnosis: Diagnosis, found: Plan) -> int:
     """Return the exit status: 0 if the current setup suffices, 1 if not, 2 if unknown."""
     if diagnosis.verdict is Verdict.UNKNOWN:
         return EXIT[Judgement.UNSURE]
-    if diagnosis.binding is not None and diagnosis.binding.dimension is Dimension.AMOUNT:
-        return EXIT[Judgement.DOES_NOT]
     return EXIT[found.present.judgement]
 
 

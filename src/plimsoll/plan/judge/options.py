@@ -39,6 +39,7 @@ from plimsoll.plan.judge.curve import Demands, share_of
 from plimsoll.plan.judge.effect import JudgedChange, bounded_weights, judge, passing_weights
 from plimsoll.plan.judge.enforced import refuted_notes, refuted_of
 from plimsoll.plan.judge.schedule import spread_of
+from plimsoll.plan.judge.unsolved import Unsolved, unsolved_by
 from plimsoll.plan.judge.work import unexplained_of, work_of
 from plimsoll.plan.market.cost import cost_of, usd_per_day_more
 from plimsoll.plan.market.moves import FreeMove, free_moves, moves_of
@@ -175,15 +176,25 @@ class PlanContext:
         return self._present
 
     @cached_property
+    def unsolved(self) -> Unsolved | None:
+        """Return why no size is the answer; None where the options are."""
+        return unsolved_by(self.diagnosis, self._by_storage.judgement)
+
+    @cached_property
+    def _is_seen(self) -> bool:
+        """Return whether the current setup is judged by its measurements; demand of the future needs a replay."""
+        return self.constraints.growth == 1 or not self._chain(self.before, self.legacy)
+
+    @cached_property
+    def _by_storage(self) -> JudgedChange:
+        """Return the judgement of the current setup by storage alone."""
+        if not self._is_seen:
+            return self._judged(self._chain(self.before, self.legacy))
+        return observed(self.demand, self.diagnosis, self.snapshot, allowed_ratio=self.constraints.allowed_ratio)
+
+    @cached_property
     def _present(self) -> Option:
-        chain = self._chain(self.before, self.legacy)
-        # A measurement is better evidence than a replay; only demand of the future needs a replay.
-        is_seen = self.constraints.growth == 1 or not chain
-        judged = (
-            observed(self.demand, self.diagnosis, self.snapshot, allowed_ratio=self.constraints.allowed_ratio)
-            if is_seen
-            else self._judged(chain)
-        )
+        judged, unsolved = self._by_storage, self.unsolved
         return Option(
             title=_title(self.before, self.before),
             role="",
@@ -191,12 +202,14 @@ class PlanContext:
             instance=self.before,
             commands=(),
             disruption=Disruption(text="no change", is_restart=False, optimising_s=None, moved_bytes=None, reversal=""),
-            effect=replace(judged.effect, work=self._work(chain) if is_seen else None),
+            effect=replace(
+                judged.effect, work=self._work(self._chain(self.before, self.legacy)) if self._is_seen else None
+            ),
             cost=self.before_cost,
             usd_per_day_more=Decimal(0),
-            judgement=judged.judgement,
-            probability=judged.probability,
-            reason=judged.reason,
+            judgement=unsolved.judgement if unsolved else judged.judgement,
+            probability=0.0 if unsolved else judged.probability,
+            reason=unsolved.reason if unsolved else judged.reason,
             settled_by=judged.settled_by,
         )
 

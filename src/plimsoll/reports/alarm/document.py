@@ -1,6 +1,8 @@
 """The document of alarms: what each watches, and what it would have done."""
 
 from plimsoll.model.alarm import Alarm, AlarmHistory, AlarmSet
+from plimsoll.model.ceiling import Family
+from plimsoll.model.family import CREDITS, RATE_FAMILIES
 from plimsoll.reports.document.parts import Cell, Column, Document, Paragraph, Section, Table, Tone, bullets_of
 from plimsoll.reports.render.words import FAMILY_NAMES
 from plimsoll.units import format_bytes_per_s, format_duration, format_ops_per_s, format_ratio, format_time, number
@@ -66,18 +68,28 @@ def _headline(found: AlarmSet) -> str:
     if found.held_s is None or found.held_family is None:
         is_quiet = not any(history.fired_s for history in found.histories)
         done = "none would have gone off" if is_quiet else "some would have gone off"
-        return f"{fits}; {done} in this window, and no lasting limit of storage was reached."
+        return f"{fits}; {done} in this window, and no lasting limit was reached."
     fired = [
         history.fired_s[0]
         for alarm, history in zip(found.alarms, found.histories, strict=True)
-        if alarm.family is found.held_family and history.fired_s
+        if found.held_family in (alarm.family, CREDITS.get(alarm.family)) and history.fired_s
     ]
-    limit = f"the {FAMILY_NAMES[found.held_family]} held {found.identifier} back"
+    limit = _limit(found.identifier, found.held_family)
     if not fired:
         return f"No alarm would have gone off when {limit}, first at {_moment(found.held_s)} UTC."
     lead_s = found.held_s - min(fired)
     side = "before" if lead_s >= 0 else "after"
     return f"An alarm would have gone off at {_moment(min(fired))} UTC, {format_duration(abs(lead_s))} {side} {limit}."
+
+
+def _limit(identifier: str, family: Family) -> str:
+    """Return how a limit held an instance, in the words of a diagnosis."""
+    name = FAMILY_NAMES[family]
+    if family in (*CREDITS.values(), Family.CPU_CREDITS):
+        return f"{identifier} had no {name} left"
+    if family in RATE_FAMILIES or family is Family.UNKNOWN:
+        return f"the {name} held {identifier} back"
+    return f"{identifier} was at the maximum of its {name}"
 
 
 def _moment(epoch_s: int) -> str:

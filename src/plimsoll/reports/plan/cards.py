@@ -29,7 +29,8 @@ def answer_of(plan: Plan, option: Option) -> str:
     """
     if plan_words.is_by_hours(plan):
         return plan_words.work(option.effect.work) or plan_words.UNKNOWN
-    if option is plan.present and option.judgement is not Judgement.UNSURE:
+    # Without growth it is measured, and where the measurement leaves it open no replay has a chance for it.
+    if option is plan.present and (option.judgement is not Judgement.UNSURE or plan.growth == 1):
         return ""
     return in_cases(option.probability).replace("fewer than", "<")
 

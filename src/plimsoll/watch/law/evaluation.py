@@ -9,6 +9,7 @@ from plimsoll.watch.law.condition import Condition
 from plimsoll.watch.law.machine import Standing, Transition, ended, step
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.law.rulebook import RuleTables, timing_of
+from plimsoll.watch.law.rules.bound import RESOURCES
 from plimsoll.watch.law.subject import AlertSubject, instance_key
 
 _RANK = {WatchState.OK: 0, WatchState.NEARING: 1, WatchState.BOUND: 2, WatchState.UNKNOWN: 2}
@@ -110,14 +111,19 @@ def _absent(
     """
     Return conditions for ceilings that have an open alert and are no longer found, for example a legacy limit.
 
-    They are ok only where everything that the rule found is known.
+    They are ok only where everything that the rule found is known. A resource is always found where it is measured.
     """
     shown = {condition.ceiling for condition in conditions}
     missing = [s for s in before.values() if s.subject.rule == rule]
     missing = [s for s in missing if s.subject.ceiling not in shown]
     is_known = all(condition.is_known for condition in conditions)
     return [
-        Condition(ceiling=standing.subject.ceiling, at_s=at_s, is_known=is_known, text="shows nothing more")
+        Condition(
+            ceiling=standing.subject.ceiling,
+            at_s=at_s,
+            is_known=is_known and not (rule == "bound" and standing.subject.ceiling in RESOURCES),
+            text="shows nothing more",
+        )
         for standing in missing
         if standing.state is not WatchState.OK or standing.bound.since_s or standing.nearing.since_s
     ]

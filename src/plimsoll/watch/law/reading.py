@@ -37,7 +37,7 @@ class CeilingNumbers(Struct, frozen=True, kw_only=True):
     empty_in_s: float | None = None
     """Time until credits are spent, or space is full; None while that is not coming closer too."""
     state: WatchState | None = None
-    """What the rule `bound` finds, before any delay; None for what is no storage rate."""
+    """What the rule `bound` finds, before any delay; None for a resource that is not measured now."""
 
     @property
     def used_ratio(self) -> float | None:
@@ -68,7 +68,8 @@ def numbers_of(situation: Situation, snapshot: Snapshot, settings: BoundSettings
         settings: of the rule `bound`, which says what nears and what binds.
     """
     diagnosis, instance = situation.diagnosis, situation.diagnosis.instance
-    states = {c.ceiling: c.level for c in bound.conditions(situation, settings) if c.ceiling}
+    conditions = [c for c in bound.conditions(situation, settings) if c.ceiling]
+    states = {c.ceiling: c.level for c in conditions if c.is_known or c.ceiling not in bound.RESOURCES}
     empty_in_s = {f.family.value: f.empty_in_s for f in diagnosis.forecasts}
     found = [_of_use(use, situation.at_s) for use in situation.uses.values()]
     shown = {one.ceiling for one in found}

@@ -41,7 +41,7 @@ class RuleFacts(Struct, frozen=True, kw_only=True):
     """What is true of a rule whatever its settings."""
 
     ended: str
-    """Completes the sentence `NAME …` where the alert is resolved: `is no longer at a storage ceiling`."""
+    """Completes the sentence `NAME …` where the alert is resolved: `is no longer at a ceiling`."""
     severity: Severity
     """While bound, or unknown."""
     nearing_severity: Severity = "warning"
@@ -50,7 +50,7 @@ class RuleFacts(Struct, frozen=True, kw_only=True):
 
 
 RULES: dict[str, RuleFacts] = {
-    "bound": RuleFacts(find=bound.conditions, severity="critical", ended="is no longer at a storage ceiling"),
+    "bound": RuleFacts(find=bound.conditions, severity="critical", ended="is no longer at a ceiling"),
     "balance-empty": RuleFacts(find=balance_empty.conditions, severity="critical", ended="has credits again"),
     "time-to-empty": RuleFacts(
         find=time_to_empty.conditions, severity="critical", ended="is no longer about to run out"

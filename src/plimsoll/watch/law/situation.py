@@ -9,6 +9,7 @@ from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
 from plimsoll.model.family import BALANCES, FAMILIES, RATE_FAMILIES
 from plimsoll.model.metric import Metric
+from plimsoll.model.now import reaches_end
 from plimsoll.model.series import BoolArray, FloatArray, IntArray, Series
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.watch.law.days import DaySummary
@@ -100,6 +101,8 @@ class Situation(Struct, frozen=True, kw_only=True, eq=False):
     """End of the last complete minute that was read, epoch seconds UTC."""
     uses: Mapping[Family, CeilingUse]
     """Of the families that this instance has."""
+    measured: frozenset[Family] = frozenset()
+    """Resources that are no storage rate and whose metrics reach the end of the window."""
     days: tuple[DaySummary, ...] = ()
     """The last days, as far as they were watched."""
     load: InspectedLoad | None = None
@@ -134,7 +137,22 @@ def situation_of(
         for family in WATCHED_FAMILIES
         if any(c.family is family for c in diagnosis.ceilings) or any(r.family is family for r in diagnosis.resources)
     }
-    return Situation(diagnosis=diagnosis, at_s=at_s, uses=uses, days=days, load=load)
+    measured = frozenset(
+        resource.family
+        for resource in diagnosis.resources
+        if resource.family not in RATE_FAMILIES and _reaches_end(snapshot, diagnosis, resource.family)
+    )
+    return Situation(diagnosis=diagnosis, at_s=at_s, uses=uses, measured=measured, days=days, load=load)
+
+
+def _reaches_end(snapshot: Snapshot, diagnosis: Diagnosis, family: Family) -> bool:
+    """Return whether a metric of a family has a value at the end of the window."""
+    for metric in FAMILIES[family].metrics:
+        series = snapshot.series.get(metric)
+        known = series.time_s[np.isfinite(series.value)] if series is not None else None
+        if series is not None and known is not None and known.size:
+            return reaches_end(diagnosis, int(known[-1]) + series.step_s)
+    return False
 
 
 def _use(snapshot: Snapshot, diagnosis: Diagnosis, family: Family) -> CeilingUse:

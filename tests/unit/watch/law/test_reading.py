@@ -97,7 +97,7 @@ def test_of_space_the_used_part_is_shown():
     found = ceilings(shown(builders.snapshot(free, start_s=watched.START_S), resources=(space,)))
 
     one = found["storage_space"]
-    assert (70e9, 100e9, None) == (one.served, one.sustained, one.state)
+    assert (70e9, 100e9, WatchState.OK) == (one.served, one.sustained, one.state)
     assert (("fixed", 100e9),) == one.limits
 
 

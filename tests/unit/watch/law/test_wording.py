@@ -24,7 +24,7 @@ BOUND, NEARING, OK = WatchState.BOUND, WatchState.NEARING, WatchState.OK
         (
             transition(OK, before=BOUND, text="serves 12 MB/s", since_s=START_S),
             (
-                "orders is no longer at a storage ceiling: it serves 12 MB/s now. The alert lasted "
+                "orders is no longer at a ceiling: it serves 12 MB/s now. The alert lasted "
                 "3 h, from 2021-03-08 00:00 UTC"
             ),
         ),

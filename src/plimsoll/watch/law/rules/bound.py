@@ -2,14 +2,15 @@
 Rule `bound`: a ceiling binds now.
 
 At the burst rate of a bucket the state is nearing: credits pay for that rate, and it ends by itself. At
-a baseline, a fixed limit, a legacy limit or a limit that nobody documents the state is bound.
+a baseline, a fixed limit, a legacy limit, a limit that nobody documents, or the maximum of a resource that is no
+storage rate the state is bound. What binds is what the diagnosis of the window says.
 """
 
 from typing import Literal
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Interval
-from plimsoll.model.family import FAMILIES, RATE_FAMILIES
+from plimsoll.model.family import CREDITS, FAMILIES, RATE_FAMILIES, unit_at
 from plimsoll.model.now import reaches_end
 from plimsoll.units import format_ratio
 from plimsoll.watch.law.amounts import format_amount
@@ -20,7 +21,9 @@ from plimsoll.watch.law.situation import CeilingUse, Situation
 
 # Two pieces of evidence fit on a phone; the page of the instance has the rest.
 _EVIDENCE_MAX = 2
-_UNITS = {Dimension.THROUGHPUT: "bytes/s", Dimension.IOPS: "ops/s"}
+_WITHOUT_CREDITS = (*CREDITS.values(), Family.CPU_CREDITS)
+RESOURCES = frozenset(f.value for f, facts in FAMILIES.items() if facts.is_resource and f not in RATE_FAMILIES)
+"""Ceilings that are no storage rate: what is not measured of them leaves no verdict open, as in a diagnosis."""
 
 
 class BoundSettings(RuleSettings, frozen=True, kw_only=True):
@@ -34,7 +37,7 @@ class BoundSettings(RuleSettings, frozen=True, kw_only=True):
 
 
 def conditions(situation: Situation, settings: BoundSettings) -> tuple[Condition, ...]:
-    """Return one condition for each storage rate ceiling of the instance, and for each unknown limit."""
+    """Return one condition for each ceiling of the instance, and for each unknown limit and all spent credits."""
     found = [
         _of_family(situation, situation.uses[family], settings) for family in RATE_FAMILIES if family in situation.uses
     ]
@@ -43,13 +46,9 @@ def conditions(situation: Situation, settings: BoundSettings) -> tuple[Condition
         _of_unknown_limit(situation, interval) for interval in _open(situation) if interval.family is Family.UNKNOWN
     ]
     if not found:
-        return (
-            Condition(
-                at_s=situation.at_s,
-                is_known=False,
-                text="has no known storage limit: its class or storage is not known",
-            ),
-        )
+        text = "has no known storage limit: its class or storage is not known"
+        found = [Condition(at_s=situation.at_s, is_known=False, text=text)]
+    found += _maxima(situation)
     return tuple({c.ceiling: c for c in found}.values())
 
 
@@ -95,13 +94,55 @@ def _of_family(situation: Situation, use: CeilingUse, settings: BoundSettings) -
     )
 
 
+def _maxima(situation: Situation) -> list[Condition]:
+    """Return the conditions of what is no storage rate: of each resource, and of credits that are spent."""
+    bound = {i.family: i for i in _open(situation) if i.dimension is Dimension.AMOUNT}
+    found = [_of_maximum(situation, interval) for family, interval in bound.items() if family in _WITHOUT_CREDITS]
+    for resource in situation.diagnosis.resources:
+        if resource.family in bound:
+            found.append(_of_maximum(situation, bound[resource.family]))
+        elif resource.family not in RATE_FAMILIES and resource.ceiling is not None and resource.peak is not None:
+            is_known = resource.family in situation.measured
+            verb = "is below" if is_known else "cannot be compared with"
+            found.append(
+                Condition(
+                    ceiling=resource.family.value,
+                    name=resource.name,
+                    at_s=situation.at_s,
+                    is_known=is_known,
+                    text=f"{verb} the maximum of its {resource.name}",
+                )
+            )
+    return found
+
+
+def _of_maximum(situation: Situation, interval: Interval) -> Condition:
+    name, unit = FAMILIES[interval.family].name, unit_at(interval.family, interval.dimension)
+    assert interval.ceiling is not None
+    most = format_amount(interval.ceiling.value, unit)
+    text = f"is at the maximum of its {name}, {most}"
+    if interval.family in _WITHOUT_CREDITS:
+        text = f"has no {name} left; without them its baseline of {most} applies"
+    return Condition(
+        ceiling=interval.family.value,
+        name=name,
+        at_s=situation.at_s,
+        bound_since_s=interval.start_s,
+        value=interval.level,
+        limit=interval.ceiling.value,
+        unit=unit,
+        text=text,
+        facts=_facts(situation, interval),
+    )
+
+
 def _is_balance_needed(use: CeilingUse, ratio: float, settings: BoundSettings) -> bool:
     """Return whether only the missing balance could tell what a use above the baseline means."""
     return use.has_bucket and use.balance is None and ratio >= settings.near_ratio
 
 
 def _bound(situation: Situation, interval: Interval) -> Condition:
-    unit = _UNITS[interval.dimension]
+    unit = unit_at(interval.family, interval.dimension)
     name = FAMILIES[interval.family].name
     limit = interval.ceiling.value if interval.ceiling is not None else None
     served = format_amount(interval.level, unit)
@@ -121,7 +162,7 @@ def _bound(situation: Situation, interval: Interval) -> Condition:
 
 
 def _of_unknown_limit(situation: Situation, interval: Interval) -> Condition:
-    unit = _UNITS[interval.dimension]
+    unit = unit_at(interval.family, interval.dimension)
     return Condition(
         ceiling=f"{Family.UNKNOWN.value}_{interval.dimension.value}",
         name=FAMILIES[Family.UNKNOWN].name,

@@ -1,15 +1,19 @@
 """The rule about a ceiling that binds now."""
 
 import numpy as np
+import pytest
+from msgspec.structs import replace
 
+import builders
 import watched
-from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.metric import Metric
 from plimsoll.watch.law.condition import Condition
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.law.rules.bound import BoundSettings, conditions
-from plimsoll.watch.law.situation import Situation
-from watched import BASELINE, BURST, MINUTE, START_S, VOLUME
+from plimsoll.watch.law.situation import Situation, situation_of
+from watched import BASELINE, BURST, END_S, MINUTE, START_S, VOLUME
 
 MACHINE, STORAGE = "instance_ebs_throughput", "volume_throughput"
 
@@ -114,3 +118,45 @@ def test_only_the_nearest_of_several_ceilings_is_near():
     assert (both[MACHINE].level, bound[MACHINE].level) == (WatchState.NEARING, WatchState.BOUND)
     assert both[STORAGE].level is bound[STORAGE].level is WatchState.OK
     assert both[STORAGE].text == ("serves 360 MB/s, and another storage ceiling is closer than its volume throughput")
+
+
+FULL = watched.ceiling(Family.STORAGE_SPACE, Phase.FIXED, 100e9, unit="bytes")
+AT_MAXIMUM = {
+    Family.STORAGE_SPACE: (FULL, "is at the maximum of its storage space, 93.1 GiB"),
+    Family.CPU: (watched.ceiling(Family.CPU, Phase.FIXED, 1.0, unit="ratio"), "is at the maximum of its CPU, 100 %"),
+    Family.CONNECTIONS: (
+        watched.ceiling(Family.CONNECTIONS, Phase.FIXED, 500.0, unit="count"),
+        "is at the maximum of its connections, 500",
+    ),
+    Family.VOLUME_CREDITS: (
+        watched.ceiling(Family.VOLUME_CREDITS, Phase.BASELINE, 300.0, unit="ops/s"),
+        "has no gp2 volume credits left; without them its baseline of 300 IOPS applies",
+    ),
+}
+
+
+@pytest.mark.parametrize("family", AT_MAXIMUM)
+def test_what_is_no_storage_rate_binds_at_its_maximum(family: Family):
+    """It is what the diagnosis found, since then, with its name, beside the storage rates that do not bind."""
+    bound, text = AT_MAXIMUM[family]
+    at = replace(watched.interval(family=family, bound=bound, level=bound.value), dimension=Dimension.AMOUNT)
+    resources = (watched.resource(family, peak=bound.value, bound=bound),) if family.facts.is_resource else ()
+
+    states = found(watched.situation(watched.diagnosis(at, resources=resources)))
+
+    one = states[family.value]
+    assert (WatchState.BOUND, family.facts.name, text) == (one.level, one.name, one.text)
+    assert START_S + 150 * MINUTE == one.bound_since_s
+    assert WatchState.OK is states[MACHINE].level
+
+
+def test_a_resource_below_its_maximum_is_ok_while_it_is_measured():
+    """Without new samples it is unknown; one that was never measured has no condition, as it has no verdict."""
+    space = watched.resource(Family.STORAGE_SPACE, peak=70e9, bound=FULL)
+    asked = watched.diagnosis(resources=(space, watched.resource(Family.NETWORK, peak=None)))
+    free = {Metric.FREE_STORAGE_BYTES: np.full(watched.MINUTES, 30e9)}
+    late = {Metric.FREE_STORAGE_BYTES: np.full(60, 30e9)}
+    states = [found(situation_of(builders.snapshot(samples), asked, at_s=END_S)) for samples in (free, late)]
+
+    assert [WatchState.OK, WatchState.UNKNOWN] == [one["storage_space"].level for one in states]
+    assert not any("network" in one for one in states)
