@@ -11,6 +11,7 @@ from plimsoll.app.options import ReadOptions
 from plimsoll.app.prices import book_of
 from plimsoll.app.targets import LIVE, Rds, Target
 from plimsoll.errors import CatalogError, DataError, UsageError
+from plimsoll.model.ceiling import Dimension
 from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.instance import Instance, engine_family
 from plimsoll.model.plan import FirstOptions, Judgement, Plan, PlanConstraints
@@ -112,7 +113,12 @@ def _present(diagnosis: Diagnosis, snapshot: Snapshot, known: "Catalog") -> tupl
 
     end_s = diagnosis.window_s[1]
     ends = [
-        (at.over_s, f"a limit of {format_rate(at.level, at.dimension)} ended")
+        (
+            at.over_s,
+            "the disk had space again"
+            if at.dimension is Dimension.AMOUNT
+            else f"a limit of {format_rate(at.level, at.dimension)} ended",
+        )
         for at in diagnosis.time_at
         if at.over_s is not None
     ]

@@ -101,7 +101,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     contexts = partial(with_contexts, found, loadings, epochs, snapshot.annotations)
     intervals = guarded("events and their effect on intervals", contexts, found)
     intervals = _in_order((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)))
-    time_at = _times(intervals, snapshot, ceilings, catalog, frame)
+    time_at = _times(intervals, snapshot, ceilings, catalog, frame, window_s[1])
     frame_now = judged.frame
     exceeded = partial(above_of, recent, frame_now, ceilings, intervals)
     above = guarded("use above a limit", exceeded, dict[Family, str](), hides=VERDICT)
@@ -165,6 +165,7 @@ def _times(
     ceilings: tuple[Ceiling, ...],
     catalog: Catalog,
     frame: Frame | None,
+    end_s: int,
 ) -> tuple[CeilingTime, ...]:
     """Return the time at each ceiling, with what else has its number, and whether it is over."""
     plain = _time_at(intervals)
@@ -173,7 +174,9 @@ def _times(
         lambda: with_lookalikes(plain, intervals, snapshot.instance, ceilings, catalog, snapshot.series),
         plain,
     )
-    return guarded("limits that are over", lambda: with_ends(named, intervals, frame), named)
+    ended = guarded("limits that are over", lambda: with_ends(named, intervals, frame, end_s), named)
+    # A full disk stops the server, so it comes first, unless it has space again.
+    return tuple(sorted(ended, key=lambda t: (t.family is not STOPPING or t.over_s is not None, -t.seconds, t.level)))
 
 
 def _changes(
@@ -378,7 +381,7 @@ def _time_at(intervals: tuple[Interval, ...]) -> tuple[CeilingTime, ...]:
         )
         for g in groups.values()
     ]
-    return tuple(sorted(found, key=lambda t: (t.family is not STOPPING, -t.seconds, t.level)))
+    return tuple(sorted(found, key=lambda t: (-t.seconds, t.level)))
 
 
 def _verdict(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Interval
+from plimsoll.model.family import STOPPING
 from plimsoll.model.now import limit_key
 from plimsoll.units import format_bytes_per_s, format_clock, format_duration, format_ops_per_s
 
@@ -22,29 +23,33 @@ QUIET_S = 3600.0
 
 
 def with_ends(
-    time_at: tuple[CeilingTime, ...], intervals: tuple[Interval, ...], frame: Frame | None
+    time_at: tuple[CeilingTime, ...], intervals: tuple[Interval, ...], frame: Frame | None, end_s: int
 ) -> tuple[CeilingTime, ...]:
     """
     Return the times at ceilings; those that are over get the moment of their end.
 
-    A baseline is left out: with new credits more is served, and it binds again.
+    A baseline is left out: with new credits more is served, and it binds again. A disk has space again because somebody
+    made it; the other maxima of a machine come and go with the load.
 
     Args:
         time_at: by ceiling.
         intervals: of all ceilings.
         frame: of the whole window; None where storage was not measured.
+        end_s: end of the window, epoch seconds.
     """
     if frame is None:
         return time_at
-    return tuple(replace(at, over_s=_end_of(at, intervals, frame)) for at in time_at)
+    return tuple(replace(at, over_s=_end_of(at, intervals, frame, end_s)) for at in time_at)
 
 
-def _end_of(at: CeilingTime, intervals: tuple[Interval, ...], frame: Frame) -> int | None:
+def _end_of(at: CeilingTime, intervals: tuple[Interval, ...], frame: Frame, window_end_s: int) -> int | None:
+    mine = [i for i in intervals if limit_key(i) == limit_key(at)]
+    end_s = max(i.end_s for i in mine)
+    if at.family is STOPPING:
+        return end_s if window_end_s - end_s >= QUIET_S else None
     bucket = at.ceiling.bucket_phase if at.ceiling else Phase.FIXED
     if at.dimension is Dimension.AMOUNT or (bucket is not Phase.FIXED and at.phase is not Phase.LEGACY):
         return None
-    mine = [i for i in intervals if limit_key(i) == limit_key(at)]
-    end_s = max(i.end_s for i in mine)
     later = frame.time_s >= end_s
     rate = frame.bytes_per_s if at.dimension is Dimension.THROUGHPUT else frame.ops_per_s
     known = later & np.isfinite(rate)
@@ -57,8 +62,13 @@ def over_move(at: CeilingTime, window_end_s: int) -> str:
     """Return the first step for a limit that is over; empty for one that is not."""
     if at.over_s is None:
         return ""
-    level = (format_bytes_per_s if at.dimension is Dimension.THROUGHPUT else format_ops_per_s)(at.level)
     ago = format_duration(window_end_s - at.over_s)
+    if at.dimension is Dimension.AMOUNT:
+        return (
+            f"There is space again since {format_clock(at.over_s)}, {ago} before the end of the window. Look what filled it, "
+            "and set an alarm on FreeStorageSpace."
+        )
+    level = (format_bytes_per_s if at.dimension is Dimension.THROUGHPUT else format_ops_per_s)(at.level)
     return (
         f"Buy nothing for it: this limit ended {ago} before the end of the window, at {format_clock(at.over_s)}, and "
         f"more than {level} was served since."
