@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from plimsoll.alarms.choose import choose_alarms
 from plimsoll.alarms.replay import history_of
+from plimsoll.catalog.load import catalog
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.plan import options_snapshot, plan_snapshot
@@ -101,7 +102,7 @@ def stages(window: Snapshot, seed: int) -> Iterator[tuple[str, Callable[[], obje
 
 
 def _alarms(window: Snapshot, diagnosis: object) -> None:
-    alarms, _ = choose_alarms(diagnosis.ceilings)
+    alarms, _ = choose_alarms(window.instance, catalog())
     for alarm in alarms:
         history_of(alarm, window.series, diagnosis.intervals)
 

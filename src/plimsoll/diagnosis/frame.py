@@ -60,6 +60,7 @@ class Frame:
         return int(self.time_s.size)
 
 
+# Less than one byte or request in thirty years, or a nanosecond: rounding of what was nothing.
 NOTHING = 1e-9
 
 
@@ -83,7 +84,6 @@ def frame_of(snapshot: Snapshot) -> Frame | None:
         values = guarded(f"the series {name}", place, None, hides=VERDICT)
         if values is None:
             return np.full(base.time_s.size, np.nan)
-        # Less than one byte or request in a year, or a nanosecond: rounding of what was nothing.
         return np.where(np.abs(values) < NOTHING, 0.0, values) if (np.abs(values) < NOTHING).any() else values
 
     balances = {
