@@ -29,11 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from plimsoll.alarms.choose import choose_alarms
 from plimsoll.alarms.replay import history_of
-from plimsoll.catalog.load import catalog
 from plimsoll.app.compare import compare_snapshots
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.plan import options_snapshot, plan_snapshot
 from plimsoll.app.render import Report, render
+from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.overview import overview_of, overview_row
 from plimsoll.errors import PlimsollError
 from plimsoll.model.contained import Containment
