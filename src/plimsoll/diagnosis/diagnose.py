@@ -51,9 +51,9 @@ from plimsoll.model.diagnosis import (
     Resource,
     Verdict,
 )
-from plimsoll.model.family import BALANCES, STOPPING
+from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
-from plimsoll.model.now import limit_key
+from plimsoll.model.now import STOPPING, limit_key
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
 from plimsoll.units import gib

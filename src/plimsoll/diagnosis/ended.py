@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from plimsoll.diagnosis.frame import Frame
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Interval
-from plimsoll.model.family import STOPPING
-from plimsoll.model.now import limit_key
+from plimsoll.model.now import STOPPING, limit_key
 from plimsoll.units import format_bytes_per_s, format_clock, format_duration, format_ops_per_s
 
 # A tenth above, for minutes: more than an enforced rate varies.

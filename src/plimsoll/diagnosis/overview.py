@@ -12,9 +12,8 @@ import msgspec
 
 from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import VERDICT, CeilingTime, Diagnosis, Forecast, Interval, Verdict
-from plimsoll.model.family import STOPPING
 from plimsoll.model.nearest import URGENCY, nearest_resource
-from plimsoll.model.now import intervals_at, open_at, reaches_end
+from plimsoll.model.now import STOPPING, intervals_at, open_at, reaches_end
 from plimsoll.model.overview import (
     BoundTime,
     Overview,

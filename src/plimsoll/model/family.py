@@ -227,8 +227,6 @@ RATE_FAMILIES = (*INSTANCE_FAMILIES, *VOLUME_FAMILIES)
 """Limits in series that every request to storage meets."""
 BALANCES = {facts.balance: f for f, facts in FAMILIES.items() if facts.balance is not None}
 """Each balance metric, and the family whose credits it counts."""
-STOPPING = Family.STORAGE_SPACE
-"""What stops a database at its maximum; every other limit only slows it down."""
 CREDITS = {
     Family.INSTANCE_EBS_THROUGHPUT: Family.THROUGHPUT_CREDITS,
     Family.INSTANCE_EBS_IOPS: Family.IOPS_CREDITS,

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from plimsoll.model.family import STOPPING
 from plimsoll.model.fleet_answer import FleetChanges, FleetGrouping, FleetTotals, LimitTime
+from plimsoll.model.now import STOPPING
 from plimsoll.model.written import After, OneOf, Window
 
 

@@ -5,8 +5,11 @@ Nothing here reads a clock. A report of an old file gives the date of that end, 
 recent as its last sample.
 """
 
+from plimsoll.model.ceiling import Family
 from plimsoll.model.diagnosis import CeilingTime, Diagnosis, Interval
 
+STOPPING = Family.STORAGE_SPACE
+"""The limit at which a database stands; at every other one it works on, more slowly. Now it comes before all others."""
 # Balances come every five minutes, so the window may end that much later than the rates do.
 NOW_S = 300
 
