@@ -34,7 +34,7 @@ from plimsoll.limits.sheet import sheet_of
 from plimsoll.model.alarm import AlarmKind
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.family import FAMILIES, RATE_FAMILIES
+from plimsoll.model.family import CREDITS, FAMILIES, RATE_FAMILIES
 from plimsoll.model.fleet import FleetRank, FleetVerdict
 from plimsoll.model.fleet import exit_status as lake_status
 from plimsoll.model.instance import Instance, Storage
@@ -269,6 +269,7 @@ def _of_watch(snapshot: Snapshot, found: Diagnosis, step_s: int) -> Iterator[str
     assert outcome.numbers is not None
     states = {one.ceiling: one.state for one in outcome.numbers.ceilings}
     standings = {s.subject.ceiling: s for s in outcome.standings if s.subject.rule == "bound"}
+    spent = {s.subject.ceiling: s for s in outcome.standings if s.subject.rule == "balance-empty"}
     said = {m.ceiling: m for m in outcome.messages if m.rule == "bound"}
     end_s = found.window_s[1]
     # Credits pay for a burst, so at its rate an instance is near, and not bound.
@@ -278,6 +279,13 @@ def _of_watch(snapshot: Snapshot, found: Diagnosis, step_s: int) -> Iterator[str
         if reaches_end(found, i.end_s)
         and ((i.former_phase or i.phase) is not Phase.BURST or i.family not in RATE_FAMILIES)
     ]
+    # Of spent credits a rule of its own tells, after an hour.
+    owners = {credits_left: owner for owner, credits_left in CREDITS.items()}
+    for i in (one for one in lasting if one.family in owners):
+        bound = spent[owners[i.family].value].bound
+        if not bound.since_s or abs(bound.since_s - i.start_s) > step_s:
+            yield f"watch: {i.family.value} since another moment"
+    lasting = [i for i in lasting if i.family not in owners]
     names = {i.family.value if i.family is not Family.UNKNOWN else f"unknown_{i.dimension.value}" for i in lasting}
     if names != {name for name, state in states.items() if state is WatchState.BOUND}:
         yield f"watch: bound {[n for n, s in states.items() if s is WatchState.BOUND]}, not {sorted(names)}"

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -135,13 +136,13 @@ def test_ctrl_c_reports_the_rounds_that_are_over_and_leaves_nothing(tmp_path: Pa
         assert running.stderr is not None
         is_reached = any(line.startswith("1 of 5") for line in running.stderr)
         servers = psutil.Process(running.pid).children(recursive=True)
-        names = {server.name() for server in servers}
-        folders = {
-            Path(*Path(word).parts[:4])
-            for server in servers
-            for word in server.cmdline()
-            if word.startswith("/var/tmp/plimsoll-")
-        }
+        names, folders = set(), set()
+        for server in servers:
+            # A program that only looks something up may be gone by now.
+            with suppress(psutil.NoSuchProcess):
+                names.add(server.name())
+                words = (word for word in server.cmdline() if word.startswith("/var/tmp/plimsoll-"))
+                folders |= {Path(*Path(word).parts[:4]) for word in words}
         running.send_signal(signal.SIGINT)
         status = running.wait(PATIENCE_S)
     gone, alive = psutil.wait_procs(servers, timeout=120)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Interval
-from plimsoll.model.family import CREDITS, FAMILIES, RATE_FAMILIES, unit_at
+from plimsoll.model.family import FAMILIES, RATE_FAMILIES, unit_at
 from plimsoll.model.now import reaches_end
 from plimsoll.units import format_ratio
 from plimsoll.watch.law.amounts import format_amount
@@ -21,7 +21,6 @@ from plimsoll.watch.law.situation import CeilingUse, Situation
 
 # Two pieces of evidence fit on a phone; the page of the instance has the rest.
 _EVIDENCE_MAX = 2
-_WITHOUT_CREDITS = (*CREDITS.values(), Family.CPU_CREDITS)
 RESOURCES = frozenset(f.value for f, facts in FAMILIES.items() if facts.is_resource and f not in RATE_FAMILIES)
 """Ceilings that are no storage rate: what is not measured of them leaves no verdict open, as in a diagnosis."""
 
@@ -37,7 +36,7 @@ class BoundSettings(RuleSettings, frozen=True, kw_only=True):
 
 
 def conditions(situation: Situation, settings: BoundSettings) -> tuple[Condition, ...]:
-    """Return one condition for each ceiling of the instance, and for each unknown limit and all spent credits."""
+    """Return one condition for each ceiling of the instance, and for each unknown limit."""
     found = [
         _of_family(situation, situation.uses[family], settings) for family in RATE_FAMILIES if family in situation.uses
     ]
@@ -95,9 +94,13 @@ def _of_family(situation: Situation, use: CeilingUse, settings: BoundSettings) -
 
 
 def _maxima(situation: Situation) -> list[Condition]:
-    """Return the conditions of what is no storage rate: of each resource, and of credits that are spent."""
+    """
+    Return the conditions of what is no storage rate: of each resource, and of CPU credits that are spent.
+
+    Of storage credits that are spent the rule `balance-empty` tells: one message for one cause.
+    """
     bound = {i.family: i for i in _open(situation) if i.dimension is Dimension.AMOUNT}
-    found = [_of_maximum(situation, interval) for family, interval in bound.items() if family in _WITHOUT_CREDITS]
+    found = [_of_maximum(situation, bound[family]) for family in (Family.CPU_CREDITS,) if family in bound]
     for resource in situation.diagnosis.resources:
         if resource.family in bound:
             found.append(_of_maximum(situation, bound[resource.family]))
@@ -121,7 +124,7 @@ def _of_maximum(situation: Situation, interval: Interval) -> Condition:
     assert interval.ceiling is not None
     most = format_amount(interval.ceiling.value, unit)
     text = f"is at the maximum of its {name}, {most}"
-    if interval.family in _WITHOUT_CREDITS:
+    if interval.family is Family.CPU_CREDITS:
         text = f"has no {name} left; without them its baseline of {most} applies"
     return Condition(
         ceiling=interval.family.value,

@@ -128,9 +128,9 @@ AT_MAXIMUM = {
         watched.ceiling(Family.CONNECTIONS, Phase.FIXED, 500.0, unit="count"),
         "is at the maximum of its connections, 500",
     ),
-    Family.VOLUME_CREDITS: (
-        watched.ceiling(Family.VOLUME_CREDITS, Phase.BASELINE, 300.0, unit="ops/s"),
-        "has no gp2 volume credits left; without them its baseline of 300 IOPS applies",
+    Family.CPU_CREDITS: (
+        watched.ceiling(Family.CPU_CREDITS, Phase.BASELINE, 0.2, unit="ratio"),
+        "has no CPU credits left; without them its baseline of 20 % applies",
     ),
 }
 
@@ -160,3 +160,11 @@ def test_a_resource_below_its_maximum_is_ok_while_it_is_measured():
 
     assert [WatchState.OK, WatchState.UNKNOWN] == [one["storage_space"].level for one in states]
     assert not any("network" in one for one in states)
+
+
+def test_spent_storage_credits_are_left_to_their_own_rule():
+    """One message for one cause: `balance-empty` says that none are left."""
+    bound = watched.ceiling(Family.VOLUME_CREDITS, Phase.BASELINE, 300.0, unit="ops/s")
+    at = replace(watched.interval(family=bound.family, bound=bound, level=200.0), dimension=Dimension.AMOUNT)
+
+    assert bound.family.value not in found(watched.situation(watched.diagnosis(at)))
