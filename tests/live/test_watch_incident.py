@@ -1,6 +1,7 @@
 """The published incident, read from an account over HTTP and told to a webhook, as it was reviewed."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.live
 
 DAY_S = 86_400
 # A whole number of days, so that the clock times of the incident stay.
+DATE = re.compile(r"20\d\d-\d\d-\d\d(?= \d\d:\d\d)")
 SHIFT_S = (simulated.recent_end_s() - watched_incident.WINDOW[1]) // DAY_S * DAY_S
 
 
