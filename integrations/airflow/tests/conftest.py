@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,8 @@ def servers() -> Iterator[dict[str, str]]:
     """Addresses of a PostgreSQL and of a double of AWS."""
     command, found = start_servers("postgres", "aws")
     yield found
-    command.send_signal(signal.SIGINT)
+    # Not SIGINT: a job in the background of a shell ignores it, and so do its children.
+    command.terminate()
     command.communicate(timeout=60)
 
 
