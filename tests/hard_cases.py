@@ -231,7 +231,7 @@ CASES = {
         fixed, "binds", Family.UNKNOWN, says="until",
     ),
     "hovering": Case("The load varied around 3,000 IOPS, and all of it was served at once.", hovering, "near",
-        says="did not wait for it"),
+        says="did not wait."),
     "a restored instance": Case(
         "Created from a snapshot half an hour before: reads are slow, and it fades.",
         lambda: slow(30, at=slice(0, 900), reads_only=True, fades=True, **FRESH), "unknown", cause="loading",
@@ -249,5 +249,5 @@ CASES = {
         lambda: builders.snapshot(quiet(rate=9500 * 16 * KIB), instance=instance()), "unknown",
         says="more in 2 d than its limits allow",
     ),
-    "rounding": Case("All rates were 5e-324.", nothing, "unknown"),
+    "rounding": Case("All rates and latencies were 5e-324.", nothing, "unknown"),
 }  # fmt: skip

@@ -53,6 +53,7 @@ from plimsoll.model.diagnosis import (
 )
 from plimsoll.model.family import BALANCES
 from plimsoll.model.instance import Instance
+from plimsoll.model.metric import Metric
 from plimsoll.model.now import STOPPING, limit_key
 from plimsoll.model.snapshot import Snapshot, cut
 from plimsoll.model.waiting import UnexplainedWaiting, WaitingCause
@@ -101,7 +102,7 @@ def _diagnosed(snapshot: Snapshot, catalog: Catalog, *, is_brief: bool) -> Diagn
     contexts = partial(with_contexts, found, loadings, epochs, snapshot.annotations)
     intervals = guarded("events and their effect on intervals", contexts, found)
     intervals = _in_order((*intervals, *maxima_of(recent, judged.frame, ceilings, intervals)))
-    time_at = _times(intervals, snapshot, ceilings, catalog, frame, window_s[1])
+    time_at = _times(intervals, snapshot, ceilings, catalog, frame)
     frame_now = judged.frame
     exceeded = partial(above_of, recent, frame_now, ceilings, intervals)
     above = guarded("use above a limit", exceeded, dict[Family, str](), hides=VERDICT)
@@ -165,7 +166,6 @@ def _times(
     ceilings: tuple[Ceiling, ...],
     catalog: Catalog,
     frame: Frame | None,
-    end_s: int,
 ) -> tuple[CeilingTime, ...]:
     """Return the time at each ceiling, with what else has its number, and whether it is over."""
     plain = _time_at(intervals)
@@ -174,7 +174,8 @@ def _times(
         lambda: with_lookalikes(plain, intervals, snapshot.instance, ceilings, catalog, snapshot.series),
         plain,
     )
-    ended = guarded("limits that are over", lambda: with_ends(named, intervals, frame, end_s), named)
+    space = snapshot.series.get(Metric.FREE_STORAGE_BYTES)
+    ended = guarded("limits that are over", lambda: with_ends(named, intervals, frame, space), named)
     # A full disk stops the server, so it comes first, unless it has space again.
     return tuple(sorted(ended, key=lambda t: (t.family is not STOPPING or t.over_s is not None, -t.seconds, t.level)))
 

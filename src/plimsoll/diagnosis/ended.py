@@ -12,6 +12,7 @@ from plimsoll.diagnosis.frame import Frame
 from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import CeilingTime, Interval
 from plimsoll.model.now import STOPPING, limit_key
+from plimsoll.model.series import Series
 from plimsoll.units import format_bytes_per_s, format_clock, format_duration, format_ops_per_s
 
 # A tenth above, for minutes: more than an enforced rate varies.
@@ -22,7 +23,7 @@ QUIET_S = 3600.0
 
 
 def with_ends(
-    time_at: tuple[CeilingTime, ...], intervals: tuple[Interval, ...], frame: Frame | None, end_s: int
+    time_at: tuple[CeilingTime, ...], intervals: tuple[Interval, ...], frame: Frame | None, space: Series | None
 ) -> tuple[CeilingTime, ...]:
     """
     Return the times at ceilings; those that are over get the moment of their end.
@@ -34,18 +35,22 @@ def with_ends(
         time_at: by ceiling.
         intervals: of all ceilings.
         frame: of the whole window; None where storage was not measured.
-        end_s: end of the window, epoch seconds.
+        space: free space of the whole window; None where it was not measured.
     """
     if frame is None:
         return time_at
-    return tuple(replace(at, over_s=_end_of(at, intervals, frame, end_s)) for at in time_at)
+    return tuple(replace(at, over_s=_end_of(at, intervals, frame, space)) for at in time_at)
 
 
-def _end_of(at: CeilingTime, intervals: tuple[Interval, ...], frame: Frame, window_end_s: int) -> int | None:
+def _end_of(at: CeilingTime, intervals: tuple[Interval, ...], frame: Frame, space: Series | None) -> int | None:
     mine = [i for i in intervals if limit_key(i) == limit_key(at)]
     end_s = max(i.end_s for i in mine)
     if at.family is STOPPING:
-        return end_s if window_end_s - end_s >= QUIET_S else None
+        # Space that is not measured any more is no space.
+        if space is None:
+            return None
+        is_measured = np.isfinite(space.value) & (space.time_s >= end_s)
+        return end_s if np.count_nonzero(is_measured) * space.step_s >= QUIET_S else None
     bucket = at.ceiling.bucket_phase if at.ceiling else Phase.FIXED
     if at.dimension is Dimension.AMOUNT or (bucket is not Phase.FIXED and at.phase is not Phase.LEGACY):
         return None
@@ -64,8 +69,8 @@ def over_move(at: CeilingTime, window_end_s: int) -> str:
     ago = format_duration(window_end_s - at.over_s)
     if at.dimension is Dimension.AMOUNT:
         return (
-            f"There is space again since {format_clock(at.over_s)}, {ago} before the end of the window. Look what filled it, "
-            "and set an alarm on FreeStorageSpace."
+            f"The disk has had space again since {format_clock(at.over_s)}, {ago} before the end of the window. Find out "
+            "what filled it, and set an alarm on FreeStorageSpace."
         )
     level = (format_bytes_per_s if at.dimension is Dimension.THROUGHPUT else format_ops_per_s)(at.level)
     return (

@@ -43,6 +43,8 @@ UNSEEN_SHARE = 0.5
 # As for waiting without a limit: several times the usual, for minutes.
 WAITED_TIMES = 3.0
 WAITED_MIN_S = 300.0
+# EBS SSD volumes are documented to answer in single-digit milliseconds (EBS User Guide).
+READ_MAX_S = 10e-3
 LIGHT_LOAD = "a time of light load"
 """Name of the gap of a window in which requests always waited."""
 
@@ -303,10 +305,6 @@ def too_short(frame: Frame | None) -> tuple[Missing, ...]:
             ),
         ),
     )
-
-
-# EBS SSD volumes are documented to answer in single-digit milliseconds (EBS User Guide).
-READ_MAX_S = 10e-3
 
 
 def pressed_throughout(

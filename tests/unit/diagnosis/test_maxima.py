@@ -91,6 +91,17 @@ def test_a_full_disk_leads_until_it_has_space_again(full, families, first):
     assert first in found.findings[0].moves[0]
 
 
+def test_a_full_disk_that_is_not_measured_any_more_is_not_over():
+    """A metric that ends with the last byte says nothing about space since."""
+    free = np.full(10 * HOUR, gib(20))
+    free[-20:] = 0.0
+    calm = builders.storage(np.full(HOURS * HOUR, 5e6))
+    found = diagnose(builders.snapshot(calm, {Metric.FREE_STORAGE_BYTES: free}, instance=GP3), catalog())
+
+    assert found.binding.family is Family.STORAGE_SPACE
+    assert found.binding.over_s is None
+
+
 @pytest.mark.parametrize(("values", "binds"), [("rises", True), ("stays", False), ("passes", False)])
 def test_connections_that_stay_below_the_default_are_at_it(values, binds):
     """The default formula is an upper bound: a count that rises and then stays closely below it met the real one."""

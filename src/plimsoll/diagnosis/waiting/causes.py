@@ -39,7 +39,6 @@ STILL_SAMPLES = 8
 SAME_LOAD = 1.25
 # A load that jumps from sample to sample at most three times as much without waiting is as smooth as that with it.
 SMOOTH = 3.0
-HOUR_S = 3600
 # Processors that are busy all the time take up finished I/O late.
 CPU_FULL_RATIO = 0.95
 # A direction with three times the latency waited; one with less than half as much again did not.
@@ -151,24 +150,23 @@ def _by_events(at: UnexplainedWaiting, annotations: tuple[Annotation, ...]) -> l
 def _fresh(
     at: UnexplainedWaiting, frame: Frame, inside: BoolArray, outside: BoolArray, instance: Instance
 ) -> list[WaitingCause]:
-    """Return the cause of a new instance whose data is still being loaded: reads wait, writes do not, and it fades."""
+    """Return the cause of a new instance whose data may still be loaded: its reads wait, and its writes do not."""
     launched_s = instance.launched_s
     # Aurora's storage is shared, and nothing is copied to it.
-    if launched_s is None or is_aurora(instance) or not launched_s - HOUR_S <= at.start_s < launched_s + LAZY_S:
+    if launched_s is None or is_aurora(instance) or not at.start_s < launched_s + LAZY_S or at.end_s <= launched_s:
         return []
     reads, writes = _slower(frame, inside, outside)
     if (reads is not None and reads < SLOWED) or (writes is not None and writes > NOT_SLOWED):
         return []
+    is_shown = reads is not None and writes is not None
+    seen = ", reads were slow and writes were not" if is_shown else ""
     age = format_duration(max(at.start_s - launched_s, 0))
     return [
         WaitingCause(
             code="loading",
-            text=(
-                f"Data may still be loading from a snapshot: the instance was created {age} before, reads were slow and "
-                "writes were not."
-            ),
+            text=(f"Data may still be loading from a snapshot: the instance was created {age} before{seen}."),
             check="Read every table once (pg_prewarm or a full scan). A second read should be fast, and it ends by itself.",
-            has_evidence=reads is not None and writes is not None,
+            has_evidence=is_shown,
         )
     ]
 
@@ -297,7 +295,7 @@ def _magnetic(instance: Instance) -> list[WaitingCause]:
         WaitingCause(
             code="magnetic",
             text="Magnetic storage: such a volume serves about 100 IOPS on average, and some hundred in bursts.",
-            check="Move the data to gp3, which costs less for each operation. Latency should fall to about a millisecond.",
+            check="Change the storage to gp3. Latency should fall to a few milliseconds or less.",
             has_evidence=True,
         )
     ]

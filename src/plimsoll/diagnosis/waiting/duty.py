@@ -23,10 +23,10 @@ from plimsoll.model.series import BoolArray, FloatArray
 SHARE_MAX = 0.6
 # Schedulers start jobs every minute or some minutes, so a constant part of every sample of minutes is common, and one
 # of every shorter sample is not.
-HIDING_STEP_S = 120
+SCHEDULED_STEP_S = 120
 # More requests at once than a database sends to its storage.
 IN_FLIGHT_MAX = 1000.0
-# A rate that varies less than half as much as the load beside the job would alone is held by a limit.
+# A rate that varies less than half as much as the quiet load alone would is held by a limit.
 STILLER = 0.5
 # A shorter part of a sample is a stray request.
 PART_MIN = 0.01
@@ -76,7 +76,7 @@ def invented(intervals: tuple[Interval, ...], frame: Frame, ceilings: tuple[Ceil
             be theirs, so no level is called invented.
     """
     families = {c.family for c in ceilings if c.family in RATE_FAMILIES}
-    if frame.step_s < HIDING_STEP_S or not families & set(INSTANCE_FAMILIES) or not families & set(VOLUME_FAMILIES):
+    if frame.step_s < SCHEDULED_STEP_S or not families & set(INSTANCE_FAMILIES) or not families & set(VOLUME_FAMILIES):
         return set()
     unknown = [i for i in intervals if i.ceiling is None]
     quiet = ~samples_in(intervals, frame)

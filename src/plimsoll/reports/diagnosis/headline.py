@@ -40,7 +40,7 @@ def headline(diagnosis: Diagnosis) -> str:
         tail, touched = unjudged(diagnosis), _touched(diagnosis)
         if touched:
             whole = words.series_of(touched)
-            return f"{about} used all of its {whole} at times in {window}{tail}, but its requests did not wait for it."
+            return f"{about} used all of its {whole} at times in {window}{tail}, but its requests did not wait."
         near = _names(diagnosis, Verdict.NEAR) or "a resource"
         return f"{about} reached no limit{tail} in {window}, but came near its {near}."
     if diagnosis.verdict is Verdict.SLACK and unjudged(diagnosis):
@@ -115,7 +115,10 @@ def _second(diagnosis: Diagnosis) -> str:
     second = second_of(diagnosis)
     if second is None or second.ceiling is None or second == open_at(diagnosis):
         return ""
-    return f"; and against its {_limit(second)} for {format_duration(second.seconds)}"
+    time = format_duration(second.seconds)
+    if second.family in WITHOUT_CREDITS:
+        return f"; it had no {words.FAMILY_NAMES[second.family]} left for {time}"
+    return f"; and against its {_limit(second)} for {time}"
 
 
 def _limit(at: CeilingTime) -> str:
