@@ -40,7 +40,13 @@ def limit_key(at: Interval | CeilingTime) -> tuple[object, ...]:
 
 
 def second_of(diagnosis: Diagnosis) -> CeilingTime | None:
-    """Return the ceiling that bound for at least half as long as the binding one, and still applies; None without."""
+    """
+    Return another limit that bound for at least half as long as the binding one, and still applies; None without.
+
+    The burst before a baseline is the same limit.
+    """
     binding = diagnosis.binding
-    others = [at for at in diagnosis.time_at if binding is not None and at != binding and at.over_s is None]
-    return next((at for at in others if 2 * at.seconds >= binding.seconds), None) if binding else None
+    if binding is None:
+        return None
+    others = (at for at in diagnosis.time_at if at.family is not binding.family and at.over_s is None)
+    return next((at for at in others if 2 * at.seconds >= binding.seconds), None)

@@ -3,7 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from plimsoll.model.now import intervals_at, open_at, reaches_end
+from plimsoll.model.ceiling import Family
+from plimsoll.model.now import intervals_at, open_at, reaches_end, second_of
 from unit.reports.fixture_diagnosis import START_S, pressed
 from unit.reports.fixture_parts import DAY_S
 
@@ -34,3 +35,21 @@ def test_the_ceiling_of_the_last_interval_is_open():
     diagnosis = replace(diagnosis, intervals=(*others, replace(longest, end_s=END_S)))
 
     assert diagnosis.binding == open_at(diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("family", "share", "is_told"),
+    [
+        (Family.VOLUME_IOPS, 0.6, True),
+        (Family.VOLUME_IOPS, 0.4, False),
+        (Family.INSTANCE_EBS_THROUGHPUT, 0.9, False),  # the burst before the baseline is the same limit
+    ],
+)
+def test_a_second_limit_bound_for_half_as_long_and_is_another(family, share, is_told):
+    found = pressed()[0]
+    binding = found.binding
+    assert binding is not None
+    assert binding.family is Family.INSTANCE_EBS_THROUGHPUT
+    other = replace(binding, family=family, seconds=share * binding.seconds)
+
+    assert is_told == (second_of(replace(found, time_at=(binding, other))) is not None)
