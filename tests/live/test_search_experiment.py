@@ -114,7 +114,8 @@ def test_what_is_missing_is_one_sentence(tmp_path: Path, missing: str, says: str
             if program.name != missing and not (programs / program.name).exists():
                 (programs / program.name).symlink_to(program)
     if missing == "java":
-        (system / ".venv").mkdir()
+        (system / ".venv/bin").mkdir(parents=True)
+        (system / ".venv/bin/python").touch()
         (system / ".venv/run").touch()
     environment = {k: v for k, v in clean_environment().items() if k != "JAVA_HOME"}
     done = subprocess.run(

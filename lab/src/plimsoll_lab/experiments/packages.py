@@ -9,11 +9,13 @@ from pathlib import Path
 from plimsoll.errors import SourceError, UsageError
 
 _MADE = Path(".venv/run")
+PYTHON = Path(".venv/bin/python")
+"""Of a system that is set up, below its folder."""
 
 
 def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) -> None:
     """
-    Install what a system needs to run, once; of several processes one does it, and the others wait.
+    Install what a system needs to run, unless its Python is there; of several processes one does it, the others wait.
 
     Args:
         folder: of the system; it has a Makefile.
@@ -27,7 +29,7 @@ def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) 
     with (folder / "Makefile").open("rb") as lock:
         # pip fails, or leaves half a package, if another pip works in the same folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / _MADE).exists():
+        if (folder / _MADE).exists() and (folder / PYTHON).exists():
             return
         make = shutil.which("make")
         if make is None:
@@ -35,6 +37,8 @@ def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) 
                 f"this machine has no make, which sets up {name}", "Install it: sudo apt-get install -y make."
             )
         print_line(f"setting up {name}, once")
+        # A stamp or a link outlives its Python: in a copy of the folder, and when the machine gets another one.
+        shutil.rmtree(folder / _MADE.parent, ignore_errors=True)
         done = subprocess.run(  # noqa: S603 - the system's own Makefile
             [make, "-C", str(folder), str(_MADE)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )

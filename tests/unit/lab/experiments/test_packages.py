@@ -9,7 +9,10 @@ from plimsoll.errors import SourceError
 from plimsoll_lab.experiments.packages import set_up_packages
 
 # mkdir(1) fails where another one works.
-ALONE = ".venv/run:\n\t@mkdir .venv; sleep 0.2; touch .venv/run; echo once >> made\n"
+ALONE = """
+.venv/run:
+	@mkdir .venv; sleep 0.2; mkdir .venv/bin; touch .venv/bin/python .venv/run; echo once >> made
+"""
 
 
 def test_of_several_at_once_one_sets_up(tmp_path: Path):
@@ -21,6 +24,22 @@ def test_of_several_at_once_one_sets_up(tmp_path: Path):
 
     assert "once\n" == (tmp_path / "made").read_text()
     assert ["setting up the system, once"] == lines
+
+
+@pytest.mark.parametrize("left", ["nothing", "no link", "a link to a Python that is gone"])
+def test_a_stamp_without_its_python_is_not_believed(tmp_path: Path, left: str):
+    """As in a copy of the folder, or when the machine has another Python now."""
+    (tmp_path / "Makefile").write_text(ALONE)
+    python = tmp_path / ".venv/bin/python"
+    if left != "nothing":
+        python.parent.mkdir(parents=True)
+        (tmp_path / ".venv/run").touch()
+    if left.startswith("a link"):
+        python.symlink_to(tmp_path / "gone")
+
+    set_up_packages(tmp_path, "the system", print)
+
+    assert python.exists()
 
 
 def test_why_it_cannot_be_set_up_is_said(tmp_path: Path):

@@ -20,9 +20,9 @@ import msgspec
 from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
+from plimsoll_lab.experiments.packages import PYTHON
 from plimsoll_lab.servers.server import HOST
 
-_PYTHON = Path(".venv/bin/python")
 _MODULE = "pooled_cluster.services"
 # The JVMs end at once when their input ends.
 _END_S = 20.0
@@ -202,7 +202,7 @@ class PooledSystem:
 
     @property
     def _command(self) -> list[str]:
-        return [str(self._folder / _PYTHON), "-m", _MODULE]
+        return [str(self._folder / PYTHON), "-m", _MODULE]
 
     @staticmethod
     def _environment(password: str) -> dict[str, str]:

@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll_lab.experiments.histogram import CountedBuckets
+from plimsoll_lab.experiments.packages import PYTHON
 from plimsoll_lab.servers.server import ANSWER_S, HOST, free_ports
 
-_PYTHON = Path(".venv/bin/python")
 # An indexer that is stopped finishes its transaction, which takes seconds at a ceiling.
 _END_S = 30.0
 # `search_freshness_seconds_bucket{changed="product",le="0.5"} 17.0`
@@ -193,7 +193,7 @@ class SearchService:
         # Of util-linux, which every Debian has; without it a program outlives a killed experiment.
         ends = shutil.which("setpriv")
         with_us = [ends, "--pdeathsig", "KILL", "--"] if ends is not None else []
-        return [*with_us, str(self._folder / _PYTHON), "-m", "search_service", *words]
+        return [*with_us, str(self._folder / PYTHON), "-m", "search_service", *words]
 
     @property
     def _environment(self) -> Mapping[str, str]:
