@@ -1,7 +1,6 @@
 """`plimsoll diagnose --dsn` and `plimsoll record --dsn`: causes in the same report; observed by hand."""
 
 import json
-import re
 from threading import Event
 
 import jsonschema
@@ -16,7 +15,7 @@ from plimsoll.app.observing import Observing
 from plimsoll.cli import database
 from plimsoll.cli.diagnose import command as diagnose
 from plimsoll.cli.record import command as record
-from plimsoll.errors import Unreachable, UsageError
+from plimsoll.errors import Unreachable
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import CreditClock
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
@@ -124,24 +123,6 @@ def test_a_snapshot_with_an_observation_round_trips():
     assert full == decode_snapshot(encode_snapshot(full))
     assert full.observation == decode_snapshot(encode_snapshot(full)).observation
     assert b"observation" not in encode_snapshot(bare)
-
-
-@pytest.mark.parametrize(
-    ("command", "arguments", "message"),
-    [
-        (diagnose, (PRESSED, "--for", "60s"), "--for needs --dsn"),
-        (diagnose, (PRESSED, "--dsn", DSN, "--for", "soon"), "--for 'soon' is not a time"),
-        (diagnose, ("rds:*", "--dsn", DSN), "'rds:*' matches several instances"),
-        (record, ("host", "--inspect", "--for", "1s"), "--inspect needs a database"),
-    ],
-)
-def test_what_cannot_be_is_refused(run, monkeypatch, command, arguments, message):
-    """A time without a database, what is no time, many instances, and nothing to inspect."""
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
-    with pytest.raises(UsageError, match=re.escape(message)) as caught:
-        run(command, *arguments)
-
-    assert caught.value.hint.endswith(".")
 
 
 def test_what_is_watched_beside_something_ends_with_it(monkeypatch):

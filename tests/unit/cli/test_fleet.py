@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 
 RUN = CliRunner()
 
@@ -94,22 +93,3 @@ def test_changes_since_the_window_before_and_since_a_file(lake: str, tmp_path: P
     compared = called(*same, *window, "--compare", str(file), status=1)
     assert "NEW: 1" in compared
     assert "GONE: 1" in compared
-
-
-@pytest.mark.parametrize(
-    ("words", "cause"),
-    [
-        (("--explain", "quiet", "--format", "csv"), "--explain has no csv form"),
-        (("--spark-master", "local[2]"), "--spark-master needs --engine spark"),
-        (("--engine", "spark", "--processes", "2"), "--processes is for the local engine"),
-        (("--changes",), "--changes needs a window"),
-        (("--changes", "--compare", "x.parquet"), "--changes and --compare exclude each other"),
-        (("--compare", "no-such.parquet"), "there is no file 'no-such.parquet'"),
-        (("--by", "colour"), "no grouping 'colour'"),
-        (("-o", "fleet.html"), "-o writes text, JSON, Markdown, CSV or Parquet, and 'fleet.html' is a page"),
-        (("--html", "fleet.csv"), "--html writes a page, and 'fleet.csv' is a CSV table"),
-    ],
-)
-def test_what_cannot_be_answered_is_refused_before_the_work(lake: str, words, cause: str):
-    with pytest.raises(UsageError, match=cause):
-        called(lake, *words, status=2)

@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 import experiments
 import pooled_reports
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 from plimsoll_lab.judges import search_service
 from plimsoll_lab.judges.pooled import cluster
 
@@ -24,23 +23,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pgpool").touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("words", "cause"),
-    [
-        ((*SEARCH, "--system", "."), "there is no search service in"),
-        ((*SEARCH, "--keep", "a/b"), "unable to create"),
-        ((*POOLED, "--with-defect", "pgpool", "--system", "."), "there is no pooled cluster in"),
-    ],
-)
-def test_a_folder_that_cannot_be_used_is_refused(folder: Path, words: tuple[str, ...], cause: str):
-    """Before a server is started; nothing is left."""
-    refused = CliRunner().invoke(app, words).exception
-
-    assert isinstance(refused, UsageError)
-    assert refused.message.startswith(cause)
-    assert ["pgpool"] == [path.name for path in folder.iterdir()]
 
 
 @pytest.mark.parametrize(

@@ -36,15 +36,6 @@ def test_a_scale_may_be_written_with_and_without_the_one(monkeypatch, tmp_path: 
     assert f"scale 1:{scale.removeprefix('1:')}: connections are divided" in found.stderr
 
 
-def test_a_build_of_the_pooler_that_is_missing_is_refused_first(capsys, tmp_path: Path):
-    """Before a server is started, with the command that makes it."""
-    status, err = run(capsys, "--with-defect", str(tmp_path / "absent"), "--html", str(tmp_path / "x.html"))
-
-    assert 2 == status
-    assert "error: there is no Pgpool-II without the fix of 2020" in err
-    assert "hint: Build it in a clone of the repository, once: .ci/pgpool-unmended." in err
-
-
 def test_too_little_memory_is_refused_before_anything_starts(capsys, monkeypatch, tmp_path: Path):
     """With how much there is, and how much it takes."""
     build = tmp_path / "pgpool"

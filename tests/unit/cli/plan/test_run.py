@@ -159,14 +159,6 @@ def test_files_are_written_and_named(run, tmp_path):
     assert f"picture written to {chart}" in ran.err
 
 
-def test_a_window_of_less_than_a_day_is_refused(run, hour):
-    """What is asked for at other hours is not in it; it can be permitted."""
-    with pytest.raises(DataError, match="the window of 1 h is shorter than a day"):
-        run(hour)
-
-    assert () == run(hour, "--allow", "short-window").constraints[1].allow
-
-
 def test_a_day_is_long_enough():
     """Also where its last samples are late: 23 h 8 min are a day, and 20 h are not."""
     check_window(day(DAY_STEPS), is_short_allowed=False)
@@ -249,14 +241,6 @@ def test_a_diagnosis_can_be_followed_by_the_plan(diagnosed, tmp_path):
     assert ">Plan<" in page.read_text(encoding="utf-8")
 
 
-def test_a_plan_is_not_part_of_the_json_report(diagnosed):
-    """It has a form of its own; many instances have no plan."""
-    with pytest.raises(UsageError, match="the JSON report has no plan"):
-        diagnosed(PRESSED, "--format", "json")
-    with pytest.raises(UsageError, match="--plan and the instance options need a single one"):
-        diagnosed("rds:*")
-
-
 def test_a_plan_behind_a_diagnosis_needs_a_day_too(diagnosed, hour):
     """An hour is diagnosed, but not planned for, and a sentence says so."""
     ran = diagnosed(hour)
@@ -310,15 +294,3 @@ def test_the_license_that_is_said_goes_before_what_the_instance_says(run, tmp_pa
 
     assert "bring-your-own-license" == there.instance.license_model
     assert "license-included" == kept.instance.license_model
-
-
-def test_a_license_that_an_engine_is_not_sold_with_is_refused(run, tmp_path):
-    """SQL Server brings no licence of its own, PostgreSQL needs none: each is said in one sentence."""
-    file = tmp_path / "day.json"
-    file.write_bytes(encode_snapshot(day(engine="sqlserver-se")))
-
-    with pytest.raises(UsageError) as refused:
-        run(file, "--license", "bring-your-own-license")
-
-    assert "sqlserver-se is not sold with --license bring-your-own-license" == str(refused.value)
-    assert "license-included" in refused.value.hint
