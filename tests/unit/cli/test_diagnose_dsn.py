@@ -161,45 +161,31 @@ def test_a_database_that_cannot_be_watched_ends_no_recording(monkeypatch):
     assert ["the database was not inspected: PostgreSQL did not answer"] == texts
 
 
-def test_a_vacuum_that_ended_at_the_ceiling_is_named():
-    """The intervals of the diagnosis reach the detectors: who was at work when it was pegged."""
+@pytest.mark.parametrize("has_clock", [False, True])
+def test_a_vacuum_that_ended_at_the_ceiling_is_named(has_clock):
+    """
+    The intervals of the diagnosis reach the detectors: who was at work when it was pegged. On credit clock
+    60 half an hour of the diagnosis is half a minute of the database.
+    """
     diagnosis, _ = CASES["pressed"]()
+    clock = CreditClock(ratio=60.0, emulated_s=float(diagnosis.window_s[0]), real_s=databases.START_S)
     longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
+    middle_s = (longest.start_s + longest.end_s) / 2
     large = databases.table(
         10,
         "public.items",
         size_bytes=8 * 1024**3,
         autovacuum_count=1,
-        last_autovacuum_s=(longest.start_s + longest.end_s) / 2,
+        last_autovacuum_s=clock.real_of(middle_s) if has_clock else middle_s,
     )
     seen = databases.seen([large], [large])
-    calm = replace(diagnosis, intervals=())
-
-    assert [c for c in inspect_for_diagnosis(diagnosis, seen).causes if c.kind is CauseKind.VACUUM]
-    assert not [c for c in inspect_for_diagnosis(calm, seen).causes if c.kind is CauseKind.VACUUM]
-
-
-def test_a_vacuum_under_a_gate_is_laid_beside_real_time():
-    """On credit clock 60 half an hour of the diagnosis is half a minute of the database."""
-    diagnosis, _ = CASES["pressed"]()
-    start_s = float(diagnosis.window_s[0])
-    clock = CreditClock(ratio=60.0, emulated_s=start_s, real_s=databases.START_S)
-    longest = max(diagnosis.intervals, key=lambda i: i.end_s - i.start_s)
-    large = databases.table(
-        10,
-        "public.items",
-        size_bytes=8 * 1024**3,
-        autovacuum_count=1,
-        last_autovacuum_s=clock.real_of((longest.start_s + longest.end_s) / 2),
-    )
-    seen = databases.seen([large], [large])
-    beside = inspect_for_diagnosis(diagnosis, seen, clock)
-    astray = inspect_for_diagnosis(diagnosis, seen)
+    beside = inspect_for_diagnosis(diagnosis, seen, *[clock] * has_clock)
+    astray = inspect_for_diagnosis(diagnosis if has_clock else replace(diagnosis, intervals=()), seen)
 
     assert [c for c in beside.causes if c.kind is CauseKind.VACUUM]
-    assert any("credit clock 60, where a minute lasts 1 s" in note for note in beside.notes)
     assert not [c for c in astray.causes if c.kind is CauseKind.VACUUM]
-    assert not any("another time" in note for note in beside.notes)
+    assert has_clock is any("credit clock 60, where a minute lasts 1 s" in note for note in beside.notes)
+    assert has_clock is not any("another time" in note for note in beside.notes)
 
 
 def test_settings_are_changed_as_the_instance_takes_them():

@@ -176,13 +176,6 @@ def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
         assert "notes.gz" in named
 
 
-def test_totals_of_classes_are_no_instances(tmp_path: Path):
-    total = record("ReadIOPS", 0, 5.0) | {"dimensions": {"DatabaseClass": "db.r5.large"}}
-    json_file(tmp_path / "in/a.gz", [total, record("ReadIOPS", 0, 1.0)])
-
-    assert ["orders"] == ingested(tmp_path / "in")[0]["instance"].to_list()
-
-
 def test_recorded_snapshots_bring_their_description(tmp_path: Path):
     lake = open_lake(str(tmp_path / "lake"))
     done = ingest("examples/search-service", lake)

@@ -75,11 +75,6 @@ def test_own_events_stand_in_the_json_report(run):
     assert 43_320 == event["ceiling_s"]
 
 
-def test_a_file_and_its_folder_are_the_same_target(run):
-    """A folder that holds one snapshot is that snapshot."""
-    assert run("diagnose", QUIET).out == run("diagnose", QUIET / "snapshot.json").out
-
-
 @pytest.mark.parametrize("typed", ["DB.T3.XLARGE", "t3.xlarge", " db.T3.xlarge "])
 def test_a_class_is_understood_however_it_is_written(run, typed):
     """Capital letters, spaces around it and a missing prefix do not make it another class."""

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from plimsoll.app.options import InstanceOptions
-from plimsoll.errors import UsageError
 from plimsoll.kernel import Stage
 from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
@@ -105,9 +104,6 @@ def test_limits_of_a_file_stand_alone(tmp_path: Path):
 
     assert ("limits of disk.json", 0.002) == (setup.name, setup.latency.read_s)
     assert 0.0005 == quicker.latency.read_s
-    with pytest.raises(UsageError) as raised:
-        setup_of(flags(limits=path))
-    assert "--limits replaces class and storage, but both were given" == raised.value.message
 
 
 @pytest.mark.parametrize(
@@ -128,21 +124,20 @@ def test_the_truth_lies_beside_the_snapshot():
 
 
 def test_a_line_of_progress_has_both_times_and_a_forecast():
-    """Real seconds and emulated ones, what is served, what binds, and when credits are gone."""
+    """
+    Real seconds and emulated ones, what is served, what binds, and when credits are gone. What does not fit
+    a terminal is cut off, so that the line can be written over. A stage of one's own keeps its name.
+    """
     assert (
         "42 s (42 min emulated): 347.5 MB/s, 2,780 IOPS, queue 15.9; "
         "instance EBS throughput, burst; byte 63 %, empty in 19 s"
     ) == gate_words.progress(STATUS, 42.0, 200)
     calm = replace(STATUS, binding=None, phase=None, clock=1.0, balance={})
+    cut = gate_words.progress(STATUS, 42.0, 80)
+
     assert "42 s: 347.5 MB/s, 2,780 IOPS, queue 15.9" == gate_words.progress(calm, 42.0, 80)
-
-
-def test_a_line_of_progress_stays_on_one_row():
-    """What does not fit a terminal is cut off, so that the line can be written over."""
-    line = gate_words.progress(STATUS, 42.0, 80)
-
-    assert 79 == len(line)
-    assert line.endswith("…")
+    assert (79, "…") == (len(cut), cut[-1])
+    assert "mine" == gate_words.stage_name("mine")
 
 
 def test_a_status_is_a_small_table():
@@ -188,12 +183,6 @@ def test_a_run_that_hit_nothing_says_so():
 
     assert "no limit made requests wait" in text
     assert "(credit clock 1: in real time)" in text
-
-
-def test_names_of_limits_of_ones_own_are_said_as_they_are():
-    """Families have words; other stages have the name they were given."""
-    assert "instance EBS IOPS" == gate_words.stage_name("instance_ebs_iops")
-    assert "mine" == gate_words.stage_name("mine")
 
 
 @pytest.mark.parametrize(

@@ -123,15 +123,6 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
     assert "number of vCPUs is unknown" in room()
 
 
-def test_the_ceiling_that_bound_is_taken():
-    """Of a diagnosis in which a throughput limit bound: its documented number, without a remark."""
-    held = reference_ceiling(CASES["pressed"]()[0])
-
-    assert "instance EBS throughput, legacy baseline" == held.name
-    assert 212.5e6 == held.bytes_per_s
-    assert () == held.notes
-
-
 def test_a_ceiling_of_operations_is_converted_and_said_so():
     """18,750 IOPS at 15.2 kB are 285 MB/s; the text names both numbers."""
     diagnosis = CASES["pressed"]()[0]

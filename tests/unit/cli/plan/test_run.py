@@ -122,14 +122,10 @@ def test_wishes_are_passed_on_as_numbers(run):
 
 
 def test_nothing_is_wished_for_unasked(run):
-    """Without options one percent of the minutes is allowed, and all else is free."""
-    assert PlanConstraints() == run(PRESSED).constraints[1]
+    """Without options one percent of the minutes is allowed; a region may be given for an export, which names none."""
+    snapshot, constraints, _ = run(PRESSED, "--region", "eu-central-1").constraints
 
-
-def test_the_region_may_be_given_for_a_file(run):
-    """An export names no region, and prices differ by it."""
-    snapshot, _, _ = run(PRESSED, "--region", "eu-central-1").constraints
-
+    assert PlanConstraints() == constraints
     assert "eu-central-1" == snapshot.instance.region
 
 
