@@ -253,20 +253,3 @@ def test_statistics_from_several_calls_are_one_series(tmp_path):
 
     assert series.time_s.tolist() == day.time_s.tolist()
     assert series.value == pytest.approx(day.values["ReadIOPS"])
-
-
-@pytest.mark.parametrize(
-    ("document", "cause"),
-    [
-        ({"MetricDataResults": 3}, r"MetricDataResults"),
-        ({"MetricDataResults": [{"Timestamps": "x"}]}, r"Timestamps"),
-        ({"Datapoints": {}}, "Datapoints"),
-        ([{"Id": 1, "MetricStat": {}}], r"\$\[0\]"),
-    ],
-)
-def test_a_wrong_type_is_named_with_its_place(tmp_path, document, cause):
-    (tmp_path / "a.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match=cause) as caught:
-        read_export(tmp_path / "a.json")
-
-    assert "'a.json'" in caught.value.message

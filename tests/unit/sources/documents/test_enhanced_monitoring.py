@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from fuzz import corpus
-from plimsoll.errors import DataError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP, LOGICAL_GAP
@@ -129,9 +128,3 @@ def test_every_wrapping_gives_the_same_series(tmp_path, name, make):
     assert read_export(tmp_path / name).series == expected.series
     assert expected.series[Metric.READ_OPS_PER_S].step_s == 15
     assert expected.series[Metric.READ_OPS_PER_S].time_s[0] == corpus.START_S - 15
-
-
-def test_events_of_something_else_are_one_sentence(tmp_path):
-    (tmp_path / "e.json").write_text('{"events": [{"message": "LOG: checkpoint starting"}]}')
-    with pytest.raises(DataError, match="no document of Enhanced Monitoring"):
-        read_export(tmp_path / "e.json")

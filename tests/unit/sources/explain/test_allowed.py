@@ -7,7 +7,7 @@ import pytest
 from plimsoll.errors import DataError
 from plimsoll.sources.explain.allowed import kind_of, parameter_count, reads_tables, refusal
 from plimsoll.sources.explain.record import parameters_for
-from plimsoll.sources.explain.statements import StatementToRun, parameters_in, split, statements_in, without_comments
+from plimsoll.sources.explain.statements import StatementToRun, parameters_in, split, without_comments
 
 
 @pytest.mark.parametrize(
@@ -110,15 +110,6 @@ def test_statements_are_split_at_their_semicolons_only():
     text = "select ';'; -- a;b\nselect $x$ ; $x$, \"a;b\" /* ; */;\n ; -- nothing"
 
     assert ("select ';'", '-- a;b\nselect $x$ ; $x$, "a;b" /* ; */') == split(text)
-
-
-def test_a_file_without_statements_is_refused(tmp_path: Path):
-    """Comments only."""
-    path = tmp_path / "s.sql"
-    path.write_text("-- nothing;\n", encoding="utf-8")
-
-    with pytest.raises(DataError, match="no statement"):
-        statements_in(path)
 
 
 def test_comments_go_and_hints_stay():

@@ -354,26 +354,5 @@ def test_files_are_told_apart_by_what_is_in_them(tmp_path: Path):
     assert recording == found["a.json"]
     assert [of_json().blocks] * 4 == [file.captures[0].blocks for file in found.values()]
     assert "d.log" == found["d.log"].place
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("", "contains no plan"),
-        ("just a log line\n", "contains no plan"),
-        ('{"schema": "plimsoll.explain/99"}', "explain/99"),
-        ('{"schema": "plimsoll.explain/1"}', "not what its form says"),
-        ('{"some": "json"}', "contains no plan"),
-        ("LOG:  duration: 1.0 ms  plan:\n\tnothing\n", "can be read"),
-    ],
-)
-def test_a_file_without_a_plan_is_refused(tmp_path: Path, content: str, expected: str):
-    """In one sentence with the file's name; so is a file that is not there."""
-    path = tmp_path / "it.txt"
-    path.write_text(content, encoding="utf-8")
-
-    with pytest.raises(DataError, match=expected) as raised:
-        read_captures(path)
-    assert "it.txt" in raised.value.message
     with pytest.raises(SourceError):
         read_captures(tmp_path / "none.json")

@@ -106,12 +106,6 @@ def test_unknown_metrics_are_named_once_and_not_endlessly(tmp_path):
     assert gaps[0].reason == "unknown metric, ignored"
 
 
-def test_only_unknown_metrics_are_an_error_that_names_them(tmp_path):
-    (tmp_path / "t.csv").write_text("time,Apples,Pears\n1615198440,1,2\n")
-    with pytest.raises(DataError, match=r"no known metric in .*'Apples', 'Pears'"):
-        read_export(tmp_path / "t.csv")
-
-
 def test_a_label_that_people_wrote_is_no_identifier(tmp_path):
     """`primary ReadIOPS` with one description is about the described instance."""
     day = corpus.made(20)
@@ -178,13 +172,6 @@ def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):
 
     assert {} == snapshot.fine
     assert snapshot.note.endswith("covers 32 % of it.")
-
-
-def test_two_exports_years_apart_are_not_one_window(tmp_path):
-    text = "time,ReadIOPS\n946684801,1\n4102444799,1\n" + "".join(f"{1615198440 + n},1\n" for n in range(9))
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(DataError, match="too far apart"):
-        read_export(tmp_path / "t.csv")
 
 
 def test_files_that_cannot_be_opened_say_why(tmp_path):
@@ -270,23 +257,3 @@ def test_a_folder_of_snapshots_is_said_to_hold_several(tmp_path):
         read_export(tmp_path)
 
     assert '--identifier "*"' in caught.value.hint
-
-
-@pytest.mark.parametrize(
-    ("form", "text"),
-    [
-        ("text", "METRICDATARESULTS\tm1\tReadIOPS\tComplete\nTIMESTAMPS\t2026-11-20T10:00:00+00:00\n"),
-        ("text", "ReadIOPS\nDATAPOINTS\t12.0\t2026-11-20T10:00:00Z\tCount/Second\n"),
-        ("table", "------------------\n|  GetMetricData  |\n+----------------+\n"),
-        ("yaml", "MetricDataResults:\n- Id: m1\n"),
-    ],
-)
-def test_what_the_aws_command_line_prints_for_people_is_told_by_its_option(form, text, tmp_path):
-    """The remedy is one option, not another table."""
-    file = tmp_path / "answer.txt"
-    file.write_text(text)
-    with pytest.raises(DataError) as caught:
-        read_export(file)
-
-    assert f"'answer.txt' was printed by the AWS command line with --output {form}" == (caught.value.message)
-    assert "--output json" in caught.value.hint

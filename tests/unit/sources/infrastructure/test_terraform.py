@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contract.tree import ROOT
-from plimsoll.errors import DataError, SourceError
+from plimsoll.errors import SourceError
 from plimsoll.model.infrastructure import Attribute, DatabaseKind, DeclaredDatabase
 from plimsoll.sources.infrastructure.terraform import read_terraform
 
@@ -126,32 +126,6 @@ def test_powershell_writes_utf_16(tmp_path: Path):
     path.write_bytes(json.dumps({"format_version": "1.2", "resource_changes": []}).encode("utf-16"))
 
     assert ((), ()) == read_terraform(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "cause"),
-    [
-        (b"PK\x03\x04rest", "binary form"),
-        (b'resource "aws_db_instance" "a" {}', "is not JSON"),
-        (b"", "is not JSON"),
-        (b'{"serial": 1, "lineage": "a", "version": 4}', "is a Terraform state file"),
-        (b"[]", "is not a Terraform plan"),
-        (b'{"format_version": "9.0"}', "format version 9.0"),
-        (b'{"format_version": "1.2", "resource_changes": 1}', "has no list of changes"),
-        (b'{"format_version": "1.2", "resource_changes": [1]}', "change 1"),
-        (b'{"@level":"info","@message":"x"}\n{"a":1}', "is the log of"),
-        (b'{"format_version": "1.2", ', "plan.json"),
-    ],
-)
-def test_what_is_no_plan_is_refused_in_one_sentence(content: bytes, cause: str, tmp_path: Path):
-    """The sentence says what it is instead, and the hint how a plan is written."""
-    path = tmp_path / "plan.json"
-    path.write_bytes(content)
-
-    with pytest.raises(DataError, match=r"plan\.json") as raised:
-        read_terraform(path)
-    assert cause in raised.value.message
-    assert raised.value.hint
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path):
