@@ -1,6 +1,5 @@
 """`plimsoll explain`: what its command line refuses, prints and returns."""
 
-import json
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -21,14 +20,6 @@ LOG = """\
 
 def run(*arguments: str):
     return CliRunner().invoke(app, ["explain", *arguments])
-
-
-def test_the_json_has_its_schema():
-    """And one entry for each statement."""
-    document = json.loads(run("compare", NORMAL, SLOW, "--format", "json").stdout)
-
-    assert "plimsoll.explain-comparison/1" == document["schema"]
-    assert ["not_the_query"] * 2 == [pair["outcome"] for pair in document["pairs"]]
 
 
 def test_a_log_is_recorded_without_its_literals(tmp_path: Path):

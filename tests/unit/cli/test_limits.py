@@ -17,15 +17,6 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
-def test_the_sheet_is_printed():
-    """Class and storage are enough; the prefix of the class does not matter."""
-    text = run("r5.2xlarge", *STORAGE)
-
-    assert text.startswith("db.r5.2xlarge · postgres · gp2, 1,000 GiB on 4 volumes\n")
-    assert "Knee at 93.6 KiB" in text
-    assert "\x1b" not in text
-
-
 def test_a_class_alone_is_enough():
     """Without storage the limits of the class are shown, and that is said."""
     assert "only the limits of the instance class are shown" in " ".join(run("db.r5.2xlarge").split())

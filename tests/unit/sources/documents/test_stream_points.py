@@ -5,6 +5,7 @@ import json
 import math
 import zlib
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -124,20 +125,17 @@ def test_lines_of_every_form_are_read_as_before(data: bytes):
     assert slow_json(data) == fast(data)
 
 
-@given(
-    damaged(
-        st.lists(USUAL, min_size=2, max_size=4).map(
-            lambda records: b"".join(json.dumps(r).encode() + b"\n" for r in records)
-        )
-    )
+USUAL_FILES = st.lists(USUAL, min_size=2, max_size=4).map(
+    lambda records: b"".join(json.dumps(r).encode() + b"\n" for r in records)
 )
-def test_damaged_lines_are_read_as_before(data: bytes):
-    assert slow_json(data) == fast(data)
 
 
-@given(damaged(json_files()))
-def test_damaged_lines_of_every_form_are_read_as_before(data: bytes):
-    assert slow_json(data) == fast(data)
+@pytest.mark.parametrize("files", [USUAL_FILES, json_files()], ids=["usual", "of every form"])
+@given(st.data())
+def test_damaged_lines_are_read_as_before(files: st.SearchStrategy[bytes], data: st.DataObject):
+    content = data.draw(damaged(files))
+
+    assert slow_json(content) == fast(content)
 
 
 def usual_line(metric: str) -> str:

@@ -93,14 +93,10 @@ def test_statements_about_tables_are_the_users(statement: str, expected):
     assert expected is reads_tables(statement)
 
 
-def test_the_kind_of_with_is_that_of_its_main_part():
-    """Not of what stands in brackets before."""
+def test_a_statement_is_told_by_its_main_part():
+    """Not by what stands in brackets before; of its parameters the highest number outside of strings counts."""
     assert "select" == kind_of("with a as (update t set x = 1 returning 1) select 1")
     assert "merge" == kind_of("with a as (select 1) merge into t using a on true when matched then")
-
-
-def test_parameters_are_counted_outside_of_strings():
-    """The highest number counts."""
     assert 0 == parameter_count("select '$7', \"$8\"")
     assert 3 == parameter_count("select $1 where a = $3")
 

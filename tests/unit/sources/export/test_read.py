@@ -192,7 +192,7 @@ def test_a_refused_file_is_access_denied(tmp_path, monkeypatch):
 
 
 def test_a_target_is_a_snapshot_or_an_export(tmp_path):
-    """What was recorded from an export is read back as the same snapshot, packed or not."""
+    """What was recorded from an export is read back as the same snapshot, packed or not, with its keys in any order."""
     (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(5)))
     exported = read(tmp_path / "m.json")
     for name in ("s.json", "s.json.gz", "s"):
@@ -200,6 +200,9 @@ def test_a_target_is_a_snapshot_or_an_export(tmp_path):
 
         assert read(tmp_path / name) == exported
     assert read(tmp_path / "s", identifier="orders") == exported  # it names no instance
+    document = json.loads((tmp_path / "s.json").read_text())
+    (tmp_path / "t.json").write_text(json.dumps(document, sort_keys=True, indent=1))
+    assert read(tmp_path / "t.json") == exported
 
 
 def test_a_folder_with_one_file_is_that_file(tmp_path):
@@ -214,23 +217,8 @@ def test_a_folder_with_one_file_is_that_file(tmp_path):
     assert read(tmp_path / "s") == exported
 
 
-def test_a_snapshot_with_its_keys_in_another_order_is_a_snapshot(tmp_path):
-    (tmp_path / "m.json").write_bytes(corpus.metric_data(corpus.made(5)))
-    write_snapshot(tmp_path / "s.json", read(tmp_path / "m.json"))
-    document = json.loads((tmp_path / "s.json").read_text())
-    (tmp_path / "t.json").write_text(json.dumps(document, sort_keys=True, indent=1))
-
-    assert read(tmp_path / "t.json") == read(tmp_path / "s.json")
-
-
-def test_a_snapshot_of_another_instance_is_refused(tmp_path):
-    (tmp_path / "m.jsonl").write_bytes(corpus.stream_lines(corpus.made(5)))
-    write_snapshot(tmp_path / "s.json", read(tmp_path / "m.jsonl"))
-    with pytest.raises(UsageError, match="is of 'orders-primary', not of 'claims'"):
-        read(tmp_path / "s.json", identifier="claims")
-
-
-def test_a_description_completes_a_snapshot(tmp_path):
+def test_a_snapshot_is_completed_by_the_description_of_its_instance_alone(tmp_path):
+    """Asked for by another name, it is refused."""
     (tmp_path / "m.jsonl").write_bytes(corpus.stream_lines(corpus.made(5)))
     (tmp_path / "i.json").write_bytes(corpus.described())
     write_snapshot(tmp_path / "s.json", read(tmp_path / "m.jsonl"))
@@ -238,6 +226,8 @@ def test_a_description_completes_a_snapshot(tmp_path):
 
     assert snapshot.instance.db_class == "db.r5.2xlarge"
     assert len(snapshot.series) == 12
+    with pytest.raises(UsageError, match="is of 'orders-primary', not of 'claims'"):
+        read(tmp_path / "s.json", identifier="claims")
 
 
 def test_a_snapshot_among_exports_is_a_gap(tmp_path):

@@ -131,18 +131,20 @@ def test_pgpool_includes_files_beside_the_one_that_names_them(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "line"), [("pgbouncer", "%include pooler.conf"), ("pgpool", "include = 'pooler.conf'")]
+    ("text", "kind", "error", "cause"),
+    [
+        # Files that include each other: as either pooler refuses them.
+        ("%include pooler.conf\n", "pgbouncer", DataError, "10 files deep"),
+        ("include = 'pooler.conf'\n", "pgpool", DataError, "10 files deep"),
+        # Neither pooler starts without a file that is included.
+        ("[pgbouncer]\n%include nowhere.ini\n", None, SourceError, r"nowhere\.ini"),
+        # What cannot be told is asked for.
+        ("shared_buffers = 1GB\n", None, UsageError, "cannot tell whose"),
+    ],
 )
-def test_files_that_include_each_other_are_refused(tmp_path: Path, name: str, line: str):
-    """As either pooler refuses them."""
-    with pytest.raises(DataError, match="10 files deep"):
-        read(tmp_path, f"{line}\n", kind=name)
-
-
-def test_an_included_file_that_is_missing_is_named(tmp_path: Path):
-    """Neither pooler starts without it."""
-    with pytest.raises(SourceError, match=r"nowhere\.ini"):
-        read(tmp_path, "[pgbouncer]\n%include nowhere.ini\n")
+def test_what_a_pooler_would_not_start_with_is_refused(tmp_path: Path, text: str, kind, error, cause: str):
+    with pytest.raises(error, match=cause):
+        read(tmp_path, text, kind=kind)
 
 
 @pytest.mark.parametrize("text", [PGPOOL, PGBOUNCER.replace("%include more.ini", "")])
@@ -156,14 +158,6 @@ def test_a_file_of_comments_that_name_settings_is_known(tmp_path: Path):
     config = read(tmp_path, "#num_init_children = 32\n#max_pool = 4\n")
 
     assert (config.kind, config.settings) == ("pgpool", {})
-
-
-def test_a_file_that_could_be_anything_is_refused(tmp_path: Path):
-    """What cannot be told is asked for."""
-    with pytest.raises(UsageError, match="cannot tell whose"):
-        read(tmp_path, "shared_buffers = 1GB\n")
-
-    assert read(tmp_path, "max_client_conn = 5\n", kind="pgbouncer").settings
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path):
@@ -240,6 +234,7 @@ def test_the_configuration_of_the_other_pooler_is_refused(tmp_path: Path, text, 
     [
         ("[databases]\n", "pgbouncer"),
         ("pool_mode = transaction\n", "pgbouncer"),
+        ("max_client_conn = 5\n", "pgbouncer"),
         ("%include common.ini\n[pgbouncer]\n", "pgbouncer"),
         ("#num_init_children = 32\nport = 5433\n", "pgpool"),
         ("backend_hostname0 = 'db1'\n", "pgpool"),

@@ -14,6 +14,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.sysstat.iostat import is_iostat, parse_iostat
+from unit.sources.sysstat.fixture_sar import at
 
 CAPTURES = Path(__file__).parent / "captures"
 TEXT = CAPTURES / "saturated-iostat.txt"
@@ -49,10 +50,6 @@ def read(text: str, device: str | None = None) -> Snapshot:
 
 def read_iostat(path: Path) -> Snapshot:
     return parse_iostat(path.read_bytes(), where=f"'{path.name}'")
-
-
-def at(snapshot: Snapshot, metric: Metric) -> list[float]:
-    return snapshot.series[metric].value.tolist()
 
 
 def report(stamp: str, ops: int = 5, device: str = "sda") -> str:
@@ -91,15 +88,22 @@ def test_the_parser_and_our_recorder_agree_on_a_saturated_disk(path: Path):
 
 
 def test_the_capture_shows_saturation():
-    """For over twenty seconds the disk served more than a GB/s with several requests waiting."""
+    """
+    For over twenty seconds the disk served more than a GB/s with several requests waiting. Thirty-six reports
+    are thirty-five samples, each about the second that ends at its time: the one since boot is none.
+    """
     snapshot = read_iostat(TEXT)
-    served = np.array(at(snapshot, Metric.READ_BYTES_PER_S)) + at(snapshot, Metric.WRITE_BYTES_PER_S)
+    reads = snapshot.series[Metric.READ_BYTES_PER_S]
+    served = reads.value + np.array(at(snapshot, Metric.WRITE_BYTES_PER_S))
     queue = np.array(at(snapshot, Metric.QUEUE_DEPTH))
 
     assert np.count_nonzero((served > 1e9) & (queue > 4)) >= 20
     assert () == snapshot.gaps
     assert ("host", 2) == (snapshot.instance.identifier, snapshot.instance.vcpu_count)
     assert snapshot == decode_snapshot(encode_snapshot(snapshot))
+    assert 36 == TEXT.read_text().count("avg-cpu:")
+    # The first time in the file is 2026-11-20T09:52:15+0000.
+    assert (35, 1795168335, 1) == (reads.time_s.size, reads.time_s[0], reads.step_s)
 
 
 def test_the_capture_of_a_limited_disk_shows_its_limit():
@@ -113,18 +117,6 @@ def test_the_capture_of_a_limited_disk_shows_its_limit():
     assert 100e6 == pytest.approx(float(np.median(read_bytes[held])), rel=0.01)
     assert np.median(latency[held]) > 10 * np.nanmedian(latency[~held])
     assert read_bytes[~held].max() < 100e6
-
-
-def test_the_report_since_boot_is_no_sample():
-    """Thirty-six reports are thirty-five samples, each about the second that ends at its time."""
-    snapshot = read_iostat(TEXT)
-    series = snapshot.series[Metric.READ_BYTES_PER_S]
-
-    assert 36 == TEXT.read_text().count("avg-cpu:")
-    assert 35 == series.time_s.size
-    # The first time in the file is 2026-11-20T09:52:15+0000.
-    assert 1795168335 == series.time_s[0]
-    assert 1 == series.step_s
 
 
 def test_old_columns_are_found_by_their_names():
