@@ -5,7 +5,6 @@ from threading import Event
 
 import jsonschema
 import pytest
-import typer
 from msgspec.structs import replace
 
 import databases
@@ -13,8 +12,6 @@ from contract.tree import ROOT
 from plimsoll.app.inspect import inspect_for_diagnosis
 from plimsoll.app.observing import Observing
 from plimsoll.cli import database
-from plimsoll.cli.diagnose import command as diagnose
-from plimsoll.cli.record import command as record
 from plimsoll.errors import Unreachable
 from plimsoll.model.cause import CauseKind
 from plimsoll.model.snapshot import CreditClock
@@ -36,10 +33,10 @@ def busy():
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """A command in this process with an observation made by hand; its output, and what was asked."""
+def run(monkeypatch, run_program):
+    """A command with an observation made by hand; its status and output, and what was to be observed."""
 
-    def call(command, *arguments):
+    def call(*arguments):
         asked = []
 
         def observed(dsn, seconds, poolers=()):
@@ -47,22 +44,16 @@ def run(monkeypatch, capsys):
             return busy()
 
         monkeypatch.setattr(database, "observed", observed)
-        app = typer.Typer()
-        command.register(app)
-        # One command alone has no name.
-        name = ["record"] if command is record else []
-        app.callback()(lambda: None)
-        status = app([*(name or ["diagnose"]), *(str(a) for a in arguments)], standalone_mode=False)
-        printed = capsys.readouterr()
-        return status, printed.out, asked
+        status, out, _ = run_program(*arguments)
+        return status, out, asked
 
     return call
 
 
 def test_without_a_dsn_nothing_is_watched(run):
     """The report has no section of causes, and its JSON form says null."""
-    _, text, asked = run(diagnose, PRESSED)
-    _, result, _ = run(diagnose, PRESSED, "--format", "json")
+    _, text, asked = run("diagnose", PRESSED)
+    _, result, _ = run("diagnose", PRESSED, "--format", "json")
 
     assert [] == asked
     assert "CAUSES" not in text
@@ -71,7 +62,7 @@ def test_without_a_dsn_nothing_is_watched(run):
 
 def test_causes_stand_after_the_findings(run):
     """In the same report, held against the ceiling that was diagnosed; the exit status is the diagnosis's."""
-    status, text, asked = run(diagnose, PRESSED, "--dsn", DSN)
+    status, text, asked = run("diagnose", PRESSED, "--dsn", DSN)
     places = [text.index(part) for part in ("WHY", "CAUSES", "HOW IT WAS MEASURED")]
     flat = " ".join(text.split())
 
@@ -86,8 +77,8 @@ def test_causes_stand_after_the_findings(run):
 def test_every_form_has_the_causes(run, tmp_path):
     """Markdown, JSON and the page; the JSON is a document of the form of inspections."""
     page = tmp_path / "page.html"
-    _, marked, _ = run(diagnose, PRESSED, "--dsn", DSN, "--format", "markdown", "--html", page)
-    _, result, asked = run(diagnose, PRESSED, "--dsn", DSN, "--for", "5m", "--format", "json")
+    _, marked, _ = run("diagnose", PRESSED, "--dsn", DSN, "--format", "markdown", "--html", page)
+    _, result, asked = run("diagnose", PRESSED, "--dsn", DSN, "--for", "5m", "--format", "json")
     inspection = json.loads(result)["inspection"]
 
     assert "\n## Causes\n" in marked
@@ -100,8 +91,8 @@ def test_every_form_has_the_causes(run, tmp_path):
 def test_a_recording_keeps_what_was_observed(run, tmp_path):
     """`record --dsn` watches once; `diagnose FILE` then has the causes without a server."""
     file = tmp_path / "search.json"
-    _, _, recorded = run(record, PRESSED, "-o", file, "--dsn", DSN, "--for", "30s")
-    _, text, asked = run(diagnose, file)
+    _, _, recorded = run("record", PRESSED, "-o", file, "--dsn", DSN, "--for", "30s")
+    _, text, asked = run("diagnose", file)
 
     assert [(DSN, 30)] == recorded
     assert [] == asked

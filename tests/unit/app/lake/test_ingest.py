@@ -145,7 +145,10 @@ def test_a_folder_of_recorded_snapshots_is_a_fleet(tmp_path: Path):
     assert (1, 3) == (later.file_count, later.known_count)
     assert 3 == points["instance"].n_unique()
     assert points.equals(all_points(lake))
-    assert 3 == lake.described(lake.manifest()).height
+    described = lake.described(lake.manifest())
+    classes = dict(described.select("instance", "db_class").rows())
+    assert (3, "db.r5.2xlarge") == (described.height, classes["search-service"])
+    assert {None} == set(described["valid_to_s"])
 
 
 def test_damaged_lines_are_counted_and_the_rest_is_kept(tmp_path: Path):
@@ -176,16 +179,6 @@ def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
         assert "notes.gz" in named
 
 
-def test_recorded_snapshots_bring_their_description(tmp_path: Path):
-    lake = open_lake(str(tmp_path / "lake"))
-    done = ingest("examples/search-service", lake)
-    described = lake.described(lake.manifest())
-
-    assert (1, 1, 37440) == (done.file_count, done.described_count, done.point_count)
-    assert ["db.r5.2xlarge"] == described["db_class"].to_list()
-    assert [None] == described["valid_to_s"].to_list()
-
-
 def test_a_source_without_metrics_is_refused(tmp_path: Path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/readme.txt").write_text("nothing here")
@@ -194,14 +187,10 @@ def test_a_source_without_metrics_is_refused(tmp_path: Path):
         ingest(str(tmp_path / "in"), open_lake(str(tmp_path / "lake")))
 
 
-def test_two_ingests_do_not_write_one_lake(tmp_path: Path):
+def test_two_ingests_do_not_write_one_lake_and_the_number_of_buckets_stays(tmp_path: Path):
     lake = open_lake(str(tmp_path / "lake"))
     with lake.locked(), pytest.raises(UsageError, match="another ingest is writing"):
         ingest("examples/quiet", open_lake(str(tmp_path / "lake")))
-
-
-def test_the_number_of_buckets_stays(tmp_path: Path):
-    lake = open_lake(str(tmp_path / "lake"))
     ingest("examples/quiet", lake, bucket_count=4)
 
     with pytest.raises(UsageError, match="has 4 buckets"):

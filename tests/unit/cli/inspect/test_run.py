@@ -2,9 +2,9 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
-import typer
 from msgspec.structs import replace
 
 import databases
@@ -21,17 +21,9 @@ DSN = "host=db1 dbname=search"
 PRESSED = ROOT / "examples" / "search-service"
 
 
-class Ran:
-    """What one call of the command printed, its exit status, and what was observed."""
-
-    def __init__(self, status, out, err, asked):
-        self.status, self.out, self.err, self.asked = status, out, err, asked
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """The command in this process, with an observation made by hand in place of a server."""
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
+def run(monkeypatch, run_program):
+    """The command with an observation made by hand in place of a server; `asked` is what was to be observed."""
 
     def call(*arguments, seen=None):
         asked = []
@@ -41,11 +33,7 @@ def run(monkeypatch, capsys):
             return seen or quiet()
 
         monkeypatch.setattr(command, "observed", observed)
-        app = typer.Typer()
-        command.register(app)
-        status = app([str(a) for a in arguments], standalone_mode=False)
-        printed = capsys.readouterr()
-        return Ran(status, printed.out, printed.err, asked)
+        return SimpleNamespace(**run_program("inspect", *arguments)._asdict(), asked=asked)
 
     return call
 

@@ -5,20 +5,18 @@ import re
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
 import pytest
-import typer
 from msgspec.structs import replace
 
 import builders
 import plans
 from contract.tree import ROOT
 from plimsoll.app.plan import check_instance, check_window
-from plimsoll.cli.diagnose import command as diagnose
 from plimsoll.cli.diagnose import run as diagnose_run
-from plimsoll.cli.plan import command
 from plimsoll.cli.plan import run as plan_run
 from plimsoll.cli.plan.texts import allowed_ratio_of, factor_of, growth_of, prior_of, usd_of
 from plimsoll.errors import DataError, UsageError
@@ -36,16 +34,9 @@ QUIET = ROOT / "examples" / "quiet"
 DAY_STEPS = 1440
 
 
-class Ran:
-    """What one call of the command printed, its exit status, and the constraints that it passed on."""
-
-    def __init__(self, status, out, err, constraints):
-        self.status, self.out, self.err, self.constraints = status, out, err, constraints
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """The command in this process, with a plan made by hand in place of the search."""
+def run(monkeypatch, run_program):
+    """The command with a plan made by hand in place of the search; `constraints` are those that it passed on."""
 
     def call(*arguments, made=None):
         asked = []
@@ -55,11 +46,7 @@ def run(monkeypatch, capsys):
             return made or plans.claims()
 
         monkeypatch.setattr(plan_run, "plan_snapshot", planned)
-        app = typer.Typer()
-        command.register(app)
-        status = app([str(a) for a in arguments], standalone_mode=False)
-        printed = capsys.readouterr()
-        return Ran(status, printed.out, printed.err, asked[0] if asked else None)
+        return SimpleNamespace(**run_program("plan", *arguments)._asdict(), constraints=asked[0] if asked else None)
 
     return call
 
@@ -195,33 +182,22 @@ def test_shares_factors_and_amounts_are_read_as_people_write_them():
     assert Prior(overload_median=1.4, lost=0.5, greedy=0) == prior_of(("median=1.4, lost=0.5", "greedy=0"))
 
 
-def test_a_window_in_which_storage_was_not_measured_is_refused(tmp_path):
+def test_a_window_in_which_storage_was_not_measured_is_refused(run_program, tmp_path):
     """There is no demand to replay."""
     blind = builders.snapshot(
         {Metric.CPU_RATIO: np.full(DAY_STEPS, 0.3)},
         instance=Instance(db_class="db.r5.large", engine="postgres", region="us-east-1"),
     )
     (tmp_path / "blind.json").write_bytes(encode_snapshot(blind))
-    app = typer.Typer()
-    command.register(app)
 
-    with pytest.raises(DataError, match="storage was not measured"):
-        app([str(tmp_path / "blind.json")], standalone_mode=False)
+    assert "storage was not measured" in run_program("plan", tmp_path / "blind.json").err
 
 
 @pytest.fixture
-def diagnosed(monkeypatch, capsys):
+def diagnosed(monkeypatch, run_program):
     """`plimsoll diagnose --plan` with a plan made by hand in place of the search."""
-
-    def call(*arguments):
-        monkeypatch.setattr(diagnose_run, "plan_snapshot", lambda *_: plans.claims())
-        app = typer.Typer()
-        diagnose.register(app)
-        status = app([str(a) for a in (*arguments, "--plan")], standalone_mode=False)
-        printed = capsys.readouterr()
-        return Ran(status, printed.out, printed.err, None)
-
-    return call
+    monkeypatch.setattr(diagnose_run, "plan_snapshot", lambda *_: plans.claims())
+    return lambda *arguments: run_program("diagnose", *arguments, "--plan")
 
 
 def test_a_diagnosis_can_be_followed_by_the_plan(diagnosed, tmp_path):

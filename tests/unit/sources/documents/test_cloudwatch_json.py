@@ -76,22 +76,18 @@ def test_the_handwritten_answer_with_its_request_and_description():
     assert "cloudwatch:GetMetricData" in gaps["write_ops_per_s"].remedy
 
 
-def test_a_request_in_the_same_document_and_as_a_bare_list(tmp_path):
-    both = answer(result(label="x")) | {"MetricDataQueries": [query("m1", "WriteIOPS")]}
-    one = saved(tmp_path / "one", both=both)
-    two = saved(tmp_path / "two", a=answer(result(label="x")), b=[query("m1", "WriteIOPS")])
+def test_a_request_is_found_in_the_same_document_beside_it_or_above(tmp_path):
+    """With the answer, as a bare list, and for the folders below it."""
+    given = [query("m1", "WriteIOPS")]
+    one = saved(tmp_path / "one", both=answer(result(label="x")) | {"MetricDataQueries": given})
+    two = saved(tmp_path / "two", a=answer(result(label="x")), b=given)
+    three = saved(tmp_path / "three", request=given)
+    saved(three / "monday", a=answer(result(label="x")))
 
-    for folder in (one, two):
+    for folder in (one, two, three):
         snapshot = read_export(folder)
         assert set(snapshot.series) == {Metric.WRITE_OPS_PER_S}
         assert snapshot.instance.identifier == "orders"
-
-
-def test_the_request_speaks_for_the_folders_below_it(tmp_path):
-    folder = saved(tmp_path, request=[query("m1", "WriteIOPS")])
-    saved(folder / "monday", a=answer(result(label="x")))
-
-    assert set(read_export(folder).series) == {Metric.WRITE_OPS_PER_S}
 
 
 READS, WRITES, CPU = Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.CPU_RATIO

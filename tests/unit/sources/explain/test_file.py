@@ -160,21 +160,14 @@ def test_nodes_have_the_names_of_the_text():
     ] == labels
 
 
-def test_io_that_was_not_timed_is_unknown():
-    """Without track_io_timing there is no line and no key; that is not zero."""
-    untimed = "\n".join(line for line in TEXT.splitlines() if "I/O Timings" not in line)
+def test_what_was_not_timed_or_not_run_is_unknown():
+    """Without track_io_timing there is no line and no key; EXPLAIN without ANALYZE has no rows. That is not zero."""
+    untimed = of_text("\n".join(line for line in TEXT.splitlines() if "I/O Timings" not in line))
+    planned = of_text("Seq Scan on orders  (cost=0.00..6.50 rows=120 width=8)\n  Filter: (id > $1)")
 
-    assert of_text(untimed).blocks.io_s is None
-    assert of_text(untimed).blocks.read == 80
-
-
-def test_a_plan_that_was_not_run_has_no_rows():
-    """EXPLAIN without ANALYZE."""
-    capture = of_text("Seq Scan on orders  (cost=0.00..6.50 rows=120 width=8)\n  Filter: (id > $1)")
-
-    assert not capture.was_run
-    assert capture.plan.rows is None
-    assert ("Filter: (id > $1)",) == capture.plan.details
+    assert (None, 80) == (untimed.blocks.io_s, untimed.blocks.read)
+    assert (False, None) == (planned.was_run, planned.plan.rows)
+    assert ("Filter: (id > $1)",) == planned.plan.details
 
 
 @pytest.mark.parametrize(

@@ -174,17 +174,14 @@ def test_enhanced_monitoring_as_coarse_as_cloudwatch_is_not_finer(tmp_path):
     assert snapshot.note.endswith("covers 32 % of it.")
 
 
-def test_files_that_cannot_be_opened_say_why(tmp_path):
+def test_files_that_cannot_be_opened_say_why(tmp_path, monkeypatch):
+    def refuse(*_args, **_options):
+        raise PermissionError(13, "Permission denied")
+
     with pytest.raises(SourceError, match="no such file"):
         read_export(tmp_path / "missing.json")
     with pytest.raises(SourceError, match="is not a file"):
         read_export(Path("/dev/null"))
-
-
-def test_a_refused_file_is_access_denied(tmp_path, monkeypatch):
-    def refuse(*_args, **_options):
-        raise PermissionError(13, "Permission denied")
-
     (tmp_path / "a.json").write_bytes(b"{}")
     monkeypatch.setattr("os.open", refuse)
     with pytest.raises(AccessDenied, match="permission denied"):
