@@ -1,9 +1,6 @@
 """What the caller says about an instance, and what becomes of a target."""
 
-import pytest
-
 from plimsoll.app.instance import with_flags
-from plimsoll.app.moments import epoch_of
 from plimsoll.app.options import InstanceOptions
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.units import mib_per_s
@@ -54,20 +51,6 @@ def test_every_flag_replaces_what_the_source_says():
     assert BOUGHT.storage == flagged(engine="mysql").storage
     assert Instance() == with_flags(Instance(), NOTHING)
     assert BOUGHT == with_flags(BOUGHT, NOTHING)
-
-
-@pytest.mark.parametrize(
-    ("moment", "epoch_s"),
-    [
-        ("2019-06-01", 1_559_347_200),
-        ("2019-06-01T12:00:00Z", 1_559_390_400),
-        ("2019-06-01T12:00:00", 1_559_390_400),
-        ("2019-06-01T12:00:00+02:00", 1_559_383_200),
-    ],
-)
-def test_a_moment_without_an_offset_is_utc(moment, epoch_s):
-    """Dates are read as UTC; an offset is honoured."""
-    assert epoch_s == epoch_of(moment)
 
 
 def test_additional_storage_is_kept_whatever_is_said_of_the_first():

@@ -14,11 +14,9 @@ from plimsoll.errors import DataError, PlimsollError, UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
-from plimsoll.sources.documents.describe_instances import read_answer
 from plimsoll.sources.infrastructure.cloudformation import read_cloudformation
 from plimsoll.sources.infrastructure.terraform import read_terraform
 from plimsoll.sources.points.described_table import described_rows
-from plimsoll.sources.reading.reading import Reading
 
 SNAPSHOT = json.loads(encode_snapshot(Snapshot(instance=Instance(), series={}, source="a test")))
 
@@ -63,30 +61,6 @@ def test_a_snapshot_with_an_impossible_value_names_its_place(path, value):
         decode_snapshot(in_snapshot(path, value))
 
     assert f"`$.{path}" in refused.value.message
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("AllocatedStorage", -5),
-        ("AllocatedStorage", 1e300),
-        ("AllocatedStorage", "9" * 10_000),
-        ("Iops", -1),
-        ("Iops", float("inf")),
-        ("Iops", float("nan")),
-        ("StorageThroughput", -5),
-        ("InstanceCreateTime", 10**30),
-        ("InstanceCreateTime", "9999-12-31"),
-        ("InstanceCreateTime", -1),
-    ],
-)
-def test_a_description_with_an_impossible_value_has_a_gap(field, value):
-    """The field is named; the rest is used."""
-    reading = Reading()
-    read_answer({"DBInstanceIdentifier": "a", field: value}, reading, where="'a.json'")
-
-    assert [field] == [gap.metric for gap in reading.gaps]
-    assert Instance(identifier="a", storage=reading.described[0].storage) == reading.described[0]
 
 
 IMPOSSIBLE = [

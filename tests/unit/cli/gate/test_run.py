@@ -81,13 +81,8 @@ def test_flags_become_a_setup():
     assert setup.latency is not None
     assert (0.0015, 0.0015) == (setup.latency.read_s, setup.latency.write_s)
     assert setup_of(flags(instance=InstanceOptions(db_class="db.r5.2xlarge"), legacy=True)).legacy
-
-
-def test_storage_without_an_engine_is_that_of_postgres():
-    """The number of volumes depends on the engine; most of our users run this one."""
-    setup = setup_of(flags(instance=InstanceOptions(storage="gp2", size_gib=1000)))
-
-    assert "postgres" == setup.instance.engine
+    # The number of volumes depends on the engine; most of our users run this one.
+    assert "postgres" == setup_of(flags(instance=InstanceOptions(storage="gp2", size_gib=1000))).instance.engine
     assert None is setup_of(flags()).instance.engine
 
 

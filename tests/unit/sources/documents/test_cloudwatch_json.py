@@ -234,18 +234,3 @@ def test_statistics_are_read_in_their_unit_and_in_order():
     assert latency.step_s == 300
     assert written.value.tolist() == [50e6, 120e6]
     assert snapshot.gaps == ()
-
-
-def test_statistics_from_several_calls_are_one_series(tmp_path):
-    """A call gives at most 1,440 points, so a fortnight is many files."""
-    day = corpus.made(100)
-    half = corpus.Made(day.time_s[:60], {n: v[:60] for n, v in day.values.items()})
-    rest = corpus.Made(day.time_s[50:], {n: v[50:] for n, v in day.values.items()})
-    folder = corpus.write(
-        tmp_path / "e",
-        {"b.json": corpus.metric_statistics(half, "ReadIOPS"), "a.json": corpus.metric_statistics(rest, "ReadIOPS")},
-    )
-    series = read_export(folder).series[Metric.READ_OPS_PER_S]
-
-    assert series.time_s.tolist() == day.time_s.tolist()
-    assert series.value == pytest.approx(day.values["ReadIOPS"])

@@ -39,11 +39,6 @@ def test_volumes_add_up_and_waits_are_weighted():
         Metric.FREE_STORAGE_BYTES: kib(41086436 - 2384592),
     }.items() <= first.items()
     assert Metric.FREEABLE_MEMORY_BYTES not in snapshot.series
-
-
-def test_the_host_is_described_and_a_wait_without_reads_is_of_writes():
-    snapshot = read_export(FIXTURES / "postgres.jsonl")
-
     assert snapshot.instance == Instance(
         identifier="orders-primary",
         engine="postgres",
@@ -51,6 +46,7 @@ def test_the_host_is_described_and_a_wait_without_reads_is_of_writes():
         memory_bytes=kib(64780000),
         storage=Storage(volume_count=2),
     )
+    # A wait without reads is of writes.
     assert snapshot.series[Metric.READ_LATENCY_S].time_s.size == 1
     assert snapshot.series[Metric.WRITE_LATENCY_S].value[1] == 0.003
     assert LATENCY_GAP in snapshot.gaps

@@ -43,6 +43,8 @@ def test_every_name_of_ours_is_known_and_in_our_unit(metric):
         ("aws_rds_ebsiobalance__average", Metric.IO_BALANCE_RATIO, None, Statistic.AVERAGE, None),
         ("aws.rds.ebsbyte_balance", Metric.BYTE_BALANCE_RATIO, None, None, None),
         ("aws.rds.cpuutilization", Metric.CPU_RATIO, None, None, None),
+        ("aws_rds_read_iops_sum", Metric.READ_OPS_PER_S, None, Statistic.SUM, None),
+        ("aws_rds_read_iops_sample_count", Metric.READ_OPS_PER_S, None, Statistic.COUNT, None),
         ("rds_read_throughput_bytes", Metric.READ_BYTES_PER_S, None, None, None),
         ("rds_cpu_usage_percent_average", Metric.CPU_RATIO, None, Statistic.AVERAGE, None),
         ("rds_free_storage_bytes", Metric.FREE_STORAGE_BYTES, None, None, None),

@@ -1,4 +1,3 @@
-import gzip
 import os
 from pathlib import Path
 
@@ -43,13 +42,6 @@ def test_equal_snapshots_give_equal_packed_files(tmp_path):
 
     assert before == path.read_bytes()
     assert [path] == list(tmp_path.iterdir())
-
-
-def test_a_packed_file_is_known_by_its_content(tmp_path):
-    """A packed snapshot is read whatever its name."""
-    (tmp_path / "s.json").write_bytes(gzip.compress(encode_snapshot(small())))
-
-    assert read(tmp_path / "s.json") == small()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
