@@ -179,12 +179,26 @@ def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
         assert "notes.gz" in named
 
 
-def test_a_source_without_metrics_is_refused(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("name", "text", "hint"),
+    [
+        ("readme.txt", "nothing here", ""),
+        # Exports of two instances without a name would become one instance.
+        (
+            "a.csv",
+            "time,ReadIOPS\n" + "".join(f"{START_S + 60 * i},{100 + i}\n" for i in range(5)),
+            "an export that does not name its instance",
+        ),
+    ],
+    ids=["prose", "nobody's"],
+)
+def test_a_source_without_metrics_is_refused(tmp_path: Path, name: str, text: str, hint: str):
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/readme.txt").write_text("nothing here")
+    (tmp_path / "in" / name).write_text(text)
 
-    with pytest.raises(DataError, match="contains no metrics that can be used"):
+    with pytest.raises(DataError, match="contains no metrics that can be used") as raised:
         ingest(str(tmp_path / "in"), open_lake(str(tmp_path / "lake")))
+    assert hint in raised.value.hint
 
 
 def test_two_ingests_do_not_write_one_lake_and_the_number_of_buckets_stays(tmp_path: Path):
@@ -195,17 +209,6 @@ def test_two_ingests_do_not_write_one_lake_and_the_number_of_buckets_stays(tmp_p
 
     with pytest.raises(UsageError, match="has 4 buckets"):
         ingest("examples/quiet", lake, bucket_count=8)
-
-
-def test_an_export_that_names_no_instance_is_skipped(tmp_path: Path):
-    """Exports of two instances without a name would become one instance."""
-    (tmp_path / "in").mkdir()
-    rows = "".join(f"{START_S + 60 * i},{100 + i}\n" for i in range(5))
-    (tmp_path / "in/a.csv").write_text("time,ReadIOPS\n" + rows)
-
-    with pytest.raises(DataError) as raised:
-        ingest(str(tmp_path / "in"), open_lake(str(tmp_path / "lake")))
-    assert "an export that does not name its instance" in raised.value.hint
 
 
 def test_metrics_alone_do_not_replace_a_description(tmp_path: Path):
