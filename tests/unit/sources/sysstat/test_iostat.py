@@ -172,30 +172,27 @@ def reports(*stamps: str, first: int = 1) -> str:
     return "".join(report(f"2026-11-20T{s}Z", ops=n) for n, s in enumerate(stamps, first))
 
 
-def test_a_second_run_in_the_same_file_begins_with_its_own_report_since_boot():
-    """Its first report is dropped as well."""
-    run, later = reports("12:00:00", "12:00:01"), reports("12:00:02", "12:00:03", first=3)
-
-    assert [2.0, 4.0] == at(read(HEADER + run + HEADER + later), Metric.READ_OPS_PER_S)
+RUN, LATER = reports("12:00:00", "12:00:01"), reports("12:00:02", "12:00:03", first=3)
+LATE = report("2026-11-20T12:00:00Z") + report("2026-11-20T12:00:01Z") + report("2026-11-20T12:00:02Z", 900, "sdb")
 
 
-def test_a_report_over_many_steps_is_a_gap():
-    """The machine slept for an hour: that report is not about one second."""
-    stamps = ("12:00:00", "12:00:01", "12:00:02", "13:00:02", "13:00:03")
-    snapshot = read(HEADER + reports(*stamps))
+@pytest.mark.parametrize(
+    ("text", "device", "values", "reason"),
+    [
+        # A second run in the same file begins with its own report since boot.
+        (RUN + HEADER + LATER, None, [2.0, 4.0], ""),
+        # The machine slept for an hour: that report is not about one second.
+        (reports("12:00:00", "12:00:01", "12:00:02", "13:00:02", "13:00:03"), *(None, [2.0, 3.0, 5.0], "1 report ")),
+        # A report without the device says nothing about it.
+        (LATE, "sdb", [np.nan, 900.0], ""),
+    ],
+    ids=["second run", "slept", "late device"],
+)
+def test_only_reports_about_a_step_of_the_device_count(text, device, values, reason):
+    snapshot = read(HEADER + text, device=device)
 
-    assert [2.0, 3.0, 5.0] == at(snapshot, Metric.READ_OPS_PER_S)
-    assert "1 report " in {gap.metric: gap.reason for gap in snapshot.gaps}["iostat reports"]
-
-
-def test_a_device_that_comes_late_has_a_gap_before():
-    """A report without the device says nothing about it."""
-    text = report("2026-11-20T12:00:00Z", device="sda") + report("2026-11-20T12:00:01Z", device="sda")
-    text += report("2026-11-20T12:00:02Z", ops=900, device="sdb")
-    values = at(read(HEADER + text, device="sdb"), Metric.READ_OPS_PER_S)
-
-    assert np.isnan(values[0])
-    assert 900.0 == values[1]
+    assert values == pytest.approx(at(snapshot, Metric.READ_OPS_PER_S), nan_ok=True)
+    assert reason in {gap.metric: gap.reason for gap in snapshot.gaps}.get("iostat reports", "")
 
 
 SYSSTAT_9 = """\
