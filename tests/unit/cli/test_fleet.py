@@ -38,13 +38,6 @@ def test_one_instance_has_its_usual_report(lake: str):
     assert "212.9 MB/s" in called(lake, "--explain", "search-service", "--no-plan", status=1)
 
 
-def test_the_ending_of_a_file_selects_the_form(lake: str, tmp_path: Path):
-    file = tmp_path / "fleet.parquet"
-    called(lake, "--no-plan", "--processes", "1", "-o", str(file), status=1)
-
-    assert file.read_bytes().startswith(b"PAR1")
-
-
 def test_every_form_has_the_same_headline(lake: str, tmp_path: Path):
     page = tmp_path / "fleet.html"
     told = "1 of 2 instances reached a limit, 0 of them at the end"

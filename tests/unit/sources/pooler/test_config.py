@@ -182,13 +182,6 @@ def test_no_secret_is_kept(tmp_path: Path, text: str):
     assert "hun" not in str(read(tmp_path, text))
 
 
-def test_a_file_of_comments_that_name_settings_is_known(tmp_path: Path):
-    """Debian ships pgpool.conf with everything commented out."""
-    config = read(tmp_path, "#num_init_children = 32\n#max_pool = 4\n")
-
-    assert (config.kind, config.settings) == ("pgpool", {})
-
-
 def test_a_file_that_is_none_is_refused(tmp_path: Path):
     """A missing file, a folder and a binary give a sentence."""
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
