@@ -4,11 +4,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from contract.tree import ROOT
 from plimsoll.cli.commands import app
 from plimsoll.sources.explain.file import read_captures
 
-NORMAL, SLOW = (str(ROOT / "examples" / "plans" / f"{name}.json") for name in ("normal", "slow"))
 LOG = """\
 2026-11-20 16:19:46.740 UTC [7] LOG:  duration: 0.400 ms  plan:
 \tQuery Text: select * from orders where note = 'secret'

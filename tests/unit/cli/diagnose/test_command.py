@@ -6,7 +6,6 @@ from contract.tree import ROOT
 from plimsoll.reports.render.brief import LINES_MAX
 
 EXAMPLES = ROOT / "examples"
-CLAIMS = str(EXAMPLES / "claims-pipeline")
 
 
 @pytest.mark.parametrize("name", ["claims-pipeline", "quiet"])
