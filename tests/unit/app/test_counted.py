@@ -32,19 +32,17 @@ def test_series_of_the_same_time_are_added(tmp_path: Path):
     assert both.series[Metric.READ_OPS_PER_S] == MEASURED.series[Metric.READ_OPS_PER_S]
 
 
-def test_a_file_of_another_time_is_refused(tmp_path: Path):
-    """The window it reaches over is said."""
-    file = table(tmp_path, start_s=builders.START_S + 86_400)
-    with pytest.raises(DataError, match="covers none of the time") as raised:
-        with_counts(MEASURED, [file])
+@pytest.mark.parametrize(
+    ("given", "cause", "hint"),
+    [
+        # The window it reaches over is said.
+        ({"start_s": builders.START_S + 86_400}, "covers none of the time", "2021-03-09"),
+        # The measured series win, and the names that would be of use are given.
+        ({"column": "ReadIOPS"}, "no metric that the target lacks: read_ops_per_s", "arrivals_per_s"),
+    ],
+)
+def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path, given: dict, cause: str, hint: str):
+    with pytest.raises(DataError, match=cause) as raised:
+        with_counts(MEASURED, [table(tmp_path, **given)])
 
-    assert "2021-03-09" in str(raised.value.hint)
-
-
-def test_a_file_that_brings_nothing_new_is_refused(tmp_path: Path):
-    """The measured series win, and the names that would be of use are given."""
-    file = table(tmp_path, column="ReadIOPS")
-    with pytest.raises(DataError, match="no metric that the target lacks: read_ops_per_s") as raised:
-        with_counts(MEASURED, [file])
-
-    assert "arrivals_per_s" in str(raised.value.hint)
+    assert hint in str(raised.value.hint)

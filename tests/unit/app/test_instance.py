@@ -1,22 +1,8 @@
 """What the caller says about an instance, and what becomes of a target."""
 
-import json
-
-import numpy as np
-import pytest
-
-import builders
-from contract.tree import ROOT
-from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.instance import with_flags
-from plimsoll.app.moments import epoch_of
 from plimsoll.app.options import InstanceOptions
-from plimsoll.app.read import read_target
-from plimsoll.errors import DataError
-from plimsoll.model.diagnosis import Verdict
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.metric import Metric
-from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.units import mib_per_s
 
 NOTHING = InstanceOptions()
@@ -65,76 +51,6 @@ def test_every_flag_replaces_what_the_source_says():
     assert BOUGHT.storage == flagged(engine="mysql").storage
     assert Instance() == with_flags(Instance(), NOTHING)
     assert BOUGHT == with_flags(BOUGHT, NOTHING)
-
-
-@pytest.mark.parametrize("name", ["r5.xlarge", "db.r5.xlarge"])
-def test_the_prefix_of_a_class_may_be_left_out(name):
-    """People write classes with and without `db.`."""
-    assert "db.r5.xlarge" == flagged(db_class=name).db_class
-
-
-@pytest.mark.parametrize(
-    ("moment", "epoch_s"),
-    [
-        ("2019-06-01", 1_559_347_200),
-        ("2019-06-01T12:00:00Z", 1_559_390_400),
-        ("2019-06-01T12:00:00", 1_559_390_400),
-        ("2019-06-01T12:00:00+02:00", 1_559_383_200),
-    ],
-)
-def test_a_moment_without_an_offset_is_utc(moment, epoch_s):
-    """Dates are read as UTC; an offset is honoured."""
-    assert epoch_s == epoch_of(moment)
-
-
-def test_a_target_that_is_no_export_is_refused(tmp_path):
-    """A file with nothing of ours in it is said to be so."""
-    prose = tmp_path / "letter.txt"
-    prose.write_text("Dear colleague, regards.\n", encoding="utf-8")
-
-    with pytest.raises(DataError):
-        read_target(str(prose), NOTHING)
-
-
-def test_a_recorded_snapshot_is_read_with_the_flags(tmp_path):
-    """What was recorded comes back, with the instance as the flags say."""
-    made = builders.snapshot(builders.storage([1e6, 2e6]), instance=BOUGHT)
-    file = tmp_path / "orders.json"
-    file.write_bytes(encode_snapshot(made))
-    read = read_target(str(file), InstanceOptions(db_class="m5.large"))
-
-    assert made.series == read.series
-    assert "db.m5.large" == read.instance.db_class
-    assert made == read_target(str(file), NOTHING)
-
-
-def test_an_instance_file_describes_an_export(tmp_path):
-    """A describe-db-instances answer beside a table of metrics says what was bought."""
-    table = tmp_path / "metrics.csv"
-    table.write_text(
-        "timestamp,ReadIOPS,WriteIOPS\n2021-03-08T10:14:00Z,5,6\n2021-03-08T10:15:00Z,7,8\n", encoding="utf-8"
-    )
-    answer = tmp_path / "instance.json"
-    bought = {
-        "DBInstanceIdentifier": "orders",
-        "DBInstanceClass": "db.r5.large",
-        "Engine": "postgres",
-        "StorageType": "gp2",
-        "AllocatedStorage": 300,
-    }
-    answer.write_text(json.dumps({"DBInstances": [bought]}), encoding="utf-8")
-    read = read_target(str(table), InstanceOptions(instance_file=answer, size_gib=400))
-
-    assert ("orders", "db.r5.large") == (read.instance.identifier, read.instance.db_class)
-    assert ("gp2", 400) == (read.instance.storage.kind, read.instance.storage.size_gib)
-    np.testing.assert_array_equal(read.series[Metric.READ_OPS_PER_S].value, [5, 7])
-
-
-def test_an_example_is_diagnosed_against_the_catalog():
-    """The whole sentence, from a folder to a verdict."""
-    snapshot = read_target(str(ROOT / "examples" / "quiet"), NOTHING)
-
-    assert Verdict.SLACK == diagnose_snapshot(snapshot).verdict
 
 
 def test_additional_storage_is_kept_whatever_is_said_of_the_first():

@@ -1,6 +1,5 @@
 """`plimsoll docs`, as it is called."""
 
-import io
 import re
 import sys
 
@@ -10,6 +9,7 @@ from typer.testing import CliRunner, Result
 from contract.tree import ROOT
 from plimsoll.app.documentation import documentation
 from plimsoll.cli.commands import app
+from unit.sources.files.test_standard_input import Terminal
 
 
 def run(*arguments: str) -> Result:
@@ -33,11 +33,6 @@ def test_a_page_in_a_pipe_is_the_file():
 
 def test_a_page_in_a_terminal_is_formatted(monkeypatch: pytest.MonkeyPatch):
     """Marks are gone, lines fit, and links are commands."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     shown = Terminal()
     monkeypatch.setenv("COLUMNS", "72")
     monkeypatch.setenv("TERM", "xterm")

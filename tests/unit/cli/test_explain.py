@@ -1,15 +1,12 @@
 """`plimsoll explain`: what its command line refuses, prints and returns."""
 
-import json
 from pathlib import Path
 
 from typer.testing import CliRunner
 
-from contract.tree import ROOT
 from plimsoll.cli.commands import app
 from plimsoll.sources.explain.file import read_captures
 
-NORMAL, SLOW = (str(ROOT / "examples" / "plans" / f"{name}.json") for name in ("normal", "slow"))
 LOG = """\
 2026-11-20 16:19:46.740 UTC [7] LOG:  duration: 0.400 ms  plan:
 \tQuery Text: select * from orders where note = 'secret'
@@ -21,14 +18,6 @@ LOG = """\
 
 def run(*arguments: str):
     return CliRunner().invoke(app, ["explain", *arguments])
-
-
-def test_the_json_has_its_schema():
-    """And one entry for each statement."""
-    document = json.loads(run("compare", NORMAL, SLOW, "--format", "json").stdout)
-
-    assert "plimsoll.explain-comparison/1" == document["schema"]
-    assert ["not_the_query"] * 2 == [pair["outcome"] for pair in document["pairs"]]
 
 
 def test_a_log_is_recorded_without_its_literals(tmp_path: Path):

@@ -97,34 +97,37 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Cal
 
 
 def test_a_diagnosis_needs_no_extra(plain, tmp_path):
+    """Nor does a table of text."""
     whole = call(tmp_path, DIAGNOSES, ())
+    table = plain[tuple(OF_TEXT)]
 
     for arguments in map(tuple, DIAGNOSES):
         assert (1, whole[arguments].out) == (plain[arguments].status, plain[arguments].out)
+    assert "Traceback" not in table.error
+    assert table.out
 
 
-def test_a_table_of_text_needs_no_extra(plain):
-    found = plain[tuple(OF_TEXT)]
+@pytest.mark.parametrize(
+    ("arguments", "status", "parts"),
+    [
+        (
+            *(PAGE, 1),
+            [
+                "was up against its instance EBS throughput",
+                "There is no chart",
+                "pip install &#39;plimsoll-db[pictures]&#39;",
+            ],
+        ),
+        # A curve is of characters there.
+        (CURVE, 0, ["⠤⠤⠤"]),
+    ],
+)
+def test_a_page_without_drawings_says_what_installs_them(plain, arguments, status, parts):
+    found = plain[tuple(arguments)]
+    text = " ".join((found.folder / "page.html").read_text().split())
 
-    assert "Traceback" not in found.error
-    assert found.out
-
-
-def test_a_page_without_drawings_says_what_installs_them(plain):
-    found = plain[tuple(PAGE)]
-    text = (found.folder / "page.html").read_text()
-
-    assert 1 == found.status
-    assert "was up against its instance EBS throughput" in " ".join(text.split())
-    assert "There is no chart" in text
-    assert "pip install &#39;plimsoll-db[pictures]&#39;" in text
-
-
-def test_the_curve_on_a_page_without_drawings_is_of_characters(plain):
-    found = plain[tuple(CURVE)]
-
-    assert 0 == found.status
-    assert "⠤⠤⠤" in (found.folder / "page.html").read_text()
+    assert status == found.status
+    assert [] == [part for part in parts if part not in text]
 
 
 @pytest.mark.parametrize(("arguments", "extra"), MISSING)

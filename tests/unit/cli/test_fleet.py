@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 
 RUN = CliRunner()
 
@@ -37,13 +36,6 @@ def test_a_window_in_which_no_limit_was_reached_ends_with_0(lake: str):
 
 def test_one_instance_has_its_usual_report(lake: str):
     assert "212.9 MB/s" in called(lake, "--explain", "search-service", "--no-plan", status=1)
-
-
-def test_the_ending_of_a_file_selects_the_form(lake: str, tmp_path: Path):
-    file = tmp_path / "fleet.parquet"
-    called(lake, "--no-plan", "--processes", "1", "-o", str(file), status=1)
-
-    assert file.read_bytes().startswith(b"PAR1")
 
 
 def test_every_form_has_the_same_headline(lake: str, tmp_path: Path):
@@ -83,33 +75,12 @@ def test_tags_of_an_answer_of_aws_become_groups(tmp_path: Path):
     ]
 
 
-def test_changes_since_the_window_before_and_since_a_file(lake: str, tmp_path: Path):
+def test_changes_since_a_file(lake: str, tmp_path: Path):
     file = tmp_path / "old.parquet"
     window = ("--from", "2021-03-09T18:00Z", "--to", "2021-03-10T18:00Z")
     same = (lake, "--no-plan", "--processes", "1")
     called(*same, "--last", "1d", "-o", str(file), status=0)
 
-    changed = called(*same, *window, "--changes", status=1)
-    assert "since the window before, 2021-03-08 18:00 to 2021-03-09 18:00 UTC" in " ".join(changed.split())
     compared = called(*same, *window, "--compare", str(file), status=1)
     assert "NEW: 1" in compared
     assert "GONE: 1" in compared
-
-
-@pytest.mark.parametrize(
-    ("words", "cause"),
-    [
-        (("--explain", "quiet", "--format", "csv"), "--explain has no csv form"),
-        (("--spark-master", "local[2]"), "--spark-master needs --engine spark"),
-        (("--engine", "spark", "--processes", "2"), "--processes is for the local engine"),
-        (("--changes",), "--changes needs a window"),
-        (("--changes", "--compare", "x.parquet"), "--changes and --compare exclude each other"),
-        (("--compare", "no-such.parquet"), "there is no file 'no-such.parquet'"),
-        (("--by", "colour"), "no grouping 'colour'"),
-        (("-o", "fleet.html"), "-o writes text, JSON, Markdown, CSV or Parquet, and 'fleet.html' is a page"),
-        (("--html", "fleet.csv"), "--html writes a page, and 'fleet.csv' is a CSV table"),
-    ],
-)
-def test_what_cannot_be_answered_is_refused_before_the_work(lake: str, words, cause: str):
-    with pytest.raises(UsageError, match=cause):
-        called(lake, *words, status=2)

@@ -150,11 +150,18 @@ def test_bash_completes_with_the_printed_script():
 
 
 def test_help_names_values_and_says_defaults_in_words():
-    """No type, no bounds and no brackets of the parser; a default is the end of the sentence."""
+    """
+    No type, no bounds and no brackets of the parser; a default is the end of the sentence. Whatever takes -o
+    takes --output, and nothing takes another name for it.
+    """
     texts = [shown(*names) for names in every_command()]
+    rows = [line.strip() for text in texts for line in text.splitlines() if "  -o, " in line]
 
     assert not [line for text in texts for line in text.splitlines() if PARSERS_OWN.search(line)]
     assert "(default: 1000)" in " ".join(shown("diagnose").split())
+    assert len(rows) >= 8
+    assert all(row.startswith("-o, --output FILE") for row in rows)
+    assert not any("--out " in text for text in texts)
 
 
 def test_every_report_has_the_same_options_of_output():
@@ -165,13 +172,3 @@ def test_every_report_has_the_same_options_of_output():
 
         for option in ("--format FORM", "-o, --output FILE", "--html FILE", "--width COLUMNS"):
             assert any(line.startswith(f"  {option}") for line in group), (names, option)
-
-
-def test_a_file_of_output_is_named_the_same_everywhere():
-    """Whatever takes -o takes --output, and nothing takes another name for it."""
-    texts = [shown(*names) for names in every_command()]
-    rows = [line.strip() for text in texts for line in text.splitlines() if "  -o, " in line]
-
-    assert len(rows) >= 8
-    assert all(row.startswith("-o, --output FILE") for row in rows)
-    assert not any("--out " in text for text in texts)

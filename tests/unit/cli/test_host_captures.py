@@ -54,20 +54,26 @@ def test_every_format_is_read_from_standard_input(plimsoll, name: str):
     assert Metric.READ_OPS_PER_S in saved().series
 
 
-def test_a_capture_is_recorded_for_chosen_devices_and_a_claimed_class(plimsoll):
-    """The class brings its own number of volumes; the identifier is what the reports will say."""
-    flags = ("--class", "db.r5.2xlarge", "--storage", "gp2", "--size-gib", "1000")
-    given = SAR.read_bytes()
-    arguments = ("record", "host", "--from", "-", "--device", "vda,loop0", "-o", "f.json")
-    status, _, result = plimsoll(*arguments, "--identifier", "orders", *flags, given=given)
+@pytest.mark.parametrize(
+    ("words", "expected", "source"),
+    [
+        # The class brings its own number of volumes; the identifier is what the reports will say.
+        (
+            "host --from - --device vda,loop0 --identifier orders --class db.r5.2xlarge --storage gp2 --size-gib 1000",
+            *(("orders", "db.r5.2xlarge", None, 2), "devices vda, loop0"),
+        ),
+        # A host's name is not the database's, so the one description is meant.
+        ("- --instance d.json", (corpus.IDENTIFIER, "db.r5.2xlarge", 1, 2), ""),
+    ],
+)
+def test_a_capture_is_recorded_for_a_claimed_or_described_instance(plimsoll, tmp_path: Path, words, expected, source):
+    (tmp_path / "d.json").write_bytes(corpus.described())
+    status, _, result = plimsoll("record", *words.split(), "-o", "f.json", given=SAR.read_bytes())
+    found = saved().instance
 
     assert 0 == status, result
-    assert "devices vda, loop0" in saved().source
-    assert ("orders", "db.r5.2xlarge", None) == (
-        saved().instance.identifier,
-        saved().instance.db_class,
-        saved().instance.storage.volume_count,
-    )
+    assert expected == (found.identifier, found.db_class, found.storage.volume_count, found.vcpu_count)
+    assert source in saved().source
 
 
 def test_a_capture_in_a_file_is_recorded_from_it(plimsoll):
@@ -76,20 +82,6 @@ def test_a_capture_in_a_file_is_recorded_from_it(plimsoll):
 
     assert 0 == status, result
     assert "sar output 'sar.txt', device vda" == saved("host-20261120T124522Z.json").source
-
-
-def test_a_described_instance_goes_with_a_capture(plimsoll, tmp_path: Path):
-    """A host's name is not the database's, so the one description is meant."""
-    (tmp_path / "d.json").write_bytes(corpus.described())
-    arguments = ("record", "-", "--instance", "d.json", "-o", "f.json")
-    status, _, result = plimsoll(*arguments, given=SAR.read_bytes())
-
-    assert 0 == status, result
-    assert (corpus.IDENTIFIER, "db.r5.2xlarge", 2) == (
-        saved().instance.identifier,
-        saved().instance.db_class,
-        saved().instance.vcpu_count,
-    )
 
 
 def test_a_capture_without_times_is_read_by_the_second_or_as_told(plimsoll):

@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from plimsoll.cli.commands import app
-from plimsoll.errors import UsageError
 
 STORAGE = ["--engine", "postgres", "--storage", "gp2", "--size-gib", "1000"]
 
@@ -16,15 +15,6 @@ def run(*arguments: str) -> str:
     result = CliRunner().invoke(app, ["limits", *arguments], catch_exceptions=False)
     assert result.exit_code == 0
     return result.stdout
-
-
-def test_the_sheet_is_printed():
-    """Class and storage are enough; the prefix of the class does not matter."""
-    text = run("r5.2xlarge", *STORAGE)
-
-    assert text.startswith("db.r5.2xlarge · postgres · gp2, 1,000 GiB on 4 volumes\n")
-    assert "Knee at 93.6 KiB" in text
-    assert "\x1b" not in text
 
 
 def test_a_class_alone_is_enough():
@@ -76,25 +66,3 @@ def test_a_chart_is_written_beside_the_text(tmp_path: Path, ending: str):
 
     assert path.read_bytes().startswith(starts[ending])
     assert text.startswith("db.r5.2xlarge")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["db.r5.2xlarge", "--engine", "postgrez"], "engine 'postgrez' is not one that RDS has"),
-        (["db.r5.2xlarge", *STORAGE, "--iops", "5000"], "IOPS cannot be provisioned on 1,000 GiB of gp2 for postgres"),
-        (["db.r5.2xlarge", *STORAGE, "--launched", "June"], "'June' is not an ISO date"),
-        (["db.r5.2xlarge", "--size-gib", "nan"], "--size-gib nan is not possible"),
-        (["db.r5.2xlarge", *STORAGE, "--chart", "curve.gif"], "'curve.gif' does not end in .svg, .png or .html"),
-        (
-            ["db.r5.2xlarge", "--engine", "aurora-mysql", "--chart", "curve.svg"],
-            "there is no curve to draw: no storage limit is known for this instance",
-        ),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(arguments: list[str], message: str):
-    """Contradictions end before anything is printed."""
-    with pytest.raises(UsageError) as caught:
-        CliRunner().invoke(app, ["limits", *arguments], catch_exceptions=False)
-
-    assert caught.value.message == message

@@ -45,16 +45,16 @@ def test_a_share_of_rows_is_percent_or_a_ratio(text, ratio):
 
 
 def test_the_summary_counts_this_run_and_earlier_ones():
-    done = LoadProgress(loaded_bytes=3 * 2**20, total_bytes=None, row_count=1000, earlier_bytes=2**20, workers=0)
-
-    assert "1,000 rows loaded, 2 MiB in 5 s; 1 MiB were loaded before" == summary(done, 5.0)
-
-
-def test_the_summary_of_watched_commits_has_a_second_line():
+    """That of watched commits has a second line."""
     seen = CommitsSeen(slower_ratio=1.5, before_s=0.002, count=200, slow_count=3)
-    done = LoadProgress(loaded_bytes=1, total_bytes=1, row_count=1, earlier_bytes=0, workers=0, commits=seen)
-
-    assert summary(done, 1.0).splitlines()[1] == (
-        "1.5 % of commits took longer than 3 ms, 1.5 times the 95th percentile before the load:"
-        " the limit of 5.0 % was kept"
+    done = LoadProgress(
+        loaded_bytes=3 * 2**20, total_bytes=None, row_count=1000, earlier_bytes=2**20, workers=0, commits=seen
     )
+
+    assert [
+        "1,000 rows loaded, 2 MiB in 5 s; 1 MiB were loaded before",
+        (
+            "1.5 % of commits took longer than 3 ms, 1.5 times the 95th percentile before the load:"
+            " the limit of 5.0 % was kept"
+        ),
+    ] == summary(done, 5.0).splitlines()

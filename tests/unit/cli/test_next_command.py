@@ -120,24 +120,20 @@ def test_the_window_of_a_live_instance_is_printed_again(run, account, window, pr
     assert (printed[1] if printed else "14d") == account[-1]
 
 
-def test_secrets_are_not_printed_again():
-    """A password in an address or a header; a tenant is none."""
+def test_what_cannot_be_typed_again_is_not_printed():
+    """A password in an address or a header; a tenant is none. Standard input cannot be read twice."""
     flags = InstanceOptions()
     headers = ReadOptions(headers=("Authorization:Bearer hunter2",))
     tenant = ReadOptions(headers=("X-Scope-OrgID:shop",), match=("db=a b",))
 
     assert plan_command(target_of("prom:http://me:hunter2@host:9090"), flags, ReadOptions()) is None
     assert plan_command(target_of("prom:http://host:9090"), flags, headers) is None
+    assert plan_command(target_of("-"), flags, ReadOptions()) is None
+    assert "" == check_command(target_of("-"), flags, ReadOptions(), before=NOW, after=NEW)
     assert "" == check_command(target_of("prom:http://host:9090"), flags, headers, before=NOW, after=NEW)
     assert "plimsoll plan prom:http://host:9090 --match 'db=a b' --header X-Scope-OrgID:shop" == plan_command(
         target_of("prom:http://host:9090"), flags, tenant
     )
-
-
-def test_standard_input_cannot_be_read_twice():
-    """Nothing is printed that would wait for ever."""
-    assert plan_command(target_of("-"), InstanceOptions(), ReadOptions()) is None
-    assert "" == check_command(target_of("-"), InstanceOptions(), ReadOptions(), before=NOW, after=NEW)
 
 
 def test_whatever_was_given_is_printed_again():

@@ -32,50 +32,28 @@ def iostat(seconds: int, *, queue: float, ops: float, spread: float = 0.2) -> st
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture
-def diagnosed(run, tmp_path: Path):
-    """Diagnose a text as a file of a name: exit status and report without line breaks."""
-
-    def call(name: str, text: str) -> tuple[int, str]:
-        (tmp_path / name).write_text(text)
-        ran = run("diagnose", tmp_path / name)
-        return ran.status, " ".join(ran.out.split())
-
-    return call
+DEEP = [r"We cannot say whether", r"a time of light load", r"Queue depth was 7[0-4] for 10 min"]
 
 
-@pytest.mark.parametrize("spread", [0.02, 0.2])
-def test_a_device_with_a_deep_queue_for_ten_minutes_is_not_acquitted(diagnosed, spread):
-    """72 requests in the queue for ten minutes, and no limits known: it cannot be told."""
-    status, report = diagnosed("iostat.txt", iostat(600, queue=72, ops=20_000, spread=spread))
+@pytest.mark.parametrize(
+    ("text", "status", "patterns"),
+    [
+        # 72 requests in the queue for ten minutes, and no limits known: it cannot be told.
+        *((iostat(600, queue=72, ops=20_000, spread=spread), 2, DEEP) for spread in (0.02, 0.2)),
+        # Too short to show a ceiling: the report says how long to measure.
+        (iostat(6, queue=0.5, ops=500), *(2, [r"in 6 s: the window is too short", r"Measure for at least 1 min\."])),
+        # One document of Enhanced Monitoring is a single sample.
+        (ENHANCED.read_text().splitlines()[0], 2, [r"the window is too short", r"1 sample of"]),
+        # Ten minutes of shallow queue show no sign of a limit.
+        (iostat(600, queue=0.5, ops=500), 0, [r"showed no sign of a limit"]),
+    ],
+    ids=["deep and even", "deep", "six seconds", "one document", "calm"],
+)
+def test_only_what_was_seen_for_long_enough_is_acquitted(run, tmp_path: Path, text, status, patterns):
+    """Exit status and report, without its line breaks, of a text as a file."""
+    (tmp_path / "given").write_text(text)
+    ran = run("diagnose", tmp_path / "given")
+    report = " ".join(ran.out.split())
 
-    assert 2 == status
-    assert "We cannot say whether" in report
-    assert "a time of light load" in report
-    assert re.search(r"Queue depth was 7[0-4] for 10 min", report)
-
-
-def test_six_seconds_of_iostat_are_too_few(diagnosed):
-    """Too short to show a ceiling: the report says how long to measure."""
-    status, report = diagnosed("iostat.txt", iostat(6, queue=0.5, ops=500))
-
-    assert 2 == status
-    assert "in 6 s: the window is too short" in report
-    assert "Measure for at least 1 min." in report
-
-
-def test_one_document_of_enhanced_monitoring_is_too_few(diagnosed):
-    """A single sample cannot show a ceiling."""
-    status, report = diagnosed("em.json", ENHANCED.read_text().splitlines()[0])
-
-    assert 2 == status
-    assert "the window is too short" in report
-    assert "1 sample of" in report
-
-
-def test_a_calm_device_is_still_acquitted(diagnosed):
-    """Ten minutes of shallow queue show no sign of a limit."""
-    status, report = diagnosed("iostat.txt", iostat(600, queue=0.5, ops=500))
-
-    assert 0 == status
-    assert "showed no sign of a limit" in report
+    assert status == ran.status
+    assert [] == [pattern for pattern in patterns if not re.search(pattern, report)]

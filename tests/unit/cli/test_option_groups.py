@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-import pytest
 import typer
 from msgspec import Struct
 from typer.testing import CliRunner
@@ -97,20 +96,6 @@ def test_no_command_has_two_options_of_one_name():
 
     assert len(found) > 50
     assert {} == {names: twice for names, twice in found.items() if twice}
-
-
-@pytest.mark.parametrize(
-    ("command", "option"), [("rehearse", "--row-format"), ("load", "--row-format"), ("load", "--format")]
-)
-def test_rows_are_said_to_be_csv(command, option, tmp_path):
-    """Rows in a file that is not called .csv are read as what the option says: the next complaint is another."""
-    (tmp_path / "rows.dat").write_text("1\n")
-    with pytest.raises(UsageError) as caught:
-        CliRunner().invoke(
-            app, [command, str(tmp_path / "rows.dat"), "t", "--dsn", "host=h", option, "csv"], catch_exceptions=False
-        )
-
-    assert "there is nothing to" in caught.value.message
 
 
 def test_defaults_that_a_docstring_names_are_those_of_the_program():

@@ -47,28 +47,19 @@ def test_an_address_is_host_and_port(text, address):
     assert address == address_of(text)
 
 
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+
+
 def test_a_pipe_ends_when_its_reader_goes():
     """`| head` is no error that is told, and has exit status 2, as output was lost."""
     command = f"yes | head -c 2000000 | {sys.executable} -m plimsoll pace {CLAIMS} --cat | head -c 10"
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} >/dev/null; echo ${{PIPESTATUS[@]}}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
-    assert "" == done.stderr
+    assert "" == shell(f"set -o pipefail; {command} >/dev/null; echo ${{PIPESTATUS[@]}}").stderr
 
 
 def test_a_closed_standard_input_is_no_batch():
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m plimsoll pace {CLAIMS} --cat <&-"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = shell(f"{sys.executable} -m plimsoll pace {CLAIMS} --cat <&-")
 
     assert (2, "") == (done.returncode, done.stdout)
     assert done.stderr.startswith("error: standard input is closed\n")

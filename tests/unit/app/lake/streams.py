@@ -11,7 +11,7 @@ from fuzz.corpus import varint
 START_S = 1_788_739_200
 """2026-09-07 00:00 UTC."""
 ACCOUNT, REGION = "123456789012", "eu-central-1"
-UNITS = {"ReadIOPS": "Count/Second", "ReadLatency": "Seconds"}
+UNITS = {"ReadIOPS": "Count/Second", "WriteIOPS": "Count/Second", "ReadLatency": "Seconds"}
 
 
 def record(metric: str, minute: int, mean: float, instance: str = "orders", count: float = 60.0) -> dict:

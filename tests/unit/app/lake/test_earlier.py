@@ -49,14 +49,13 @@ def test_a_window_before_that_lacks_points_says_so(lake: Lake):
     assert "The points begin at 2021-03-08 18:00 UTC, so the window before is not complete." == earlier.note
 
 
-def test_changes_need_a_window(lake: Lake):
-    with pytest.raises(UsageError, match="--changes needs a window"):
-        table_before(lake, (None, None, None), lambda window: judged(lake, window))
-
-
-def test_a_window_before_without_points_is_refused(lake: Lake):
-    with pytest.raises(DataError, match="has no point in the window before"):
-        table_before(lake, ("2d", None, None), lambda window: judged(lake, window))
+@pytest.mark.parametrize(
+    ("last", "error", "cause"),
+    [(None, UsageError, "--changes needs a window"), ("2d", DataError, "has no point in the window before")],
+)
+def test_changes_need_a_window_and_points_before_it(lake: Lake, last, error, cause):
+    with pytest.raises(error, match=cause):
+        table_before(lake, (last, None, None), lambda window: judged(lake, window))
 
 
 def test_a_table_of_an_earlier_run_is_read_as_it_was(lake: Lake, tmp_path: Path):

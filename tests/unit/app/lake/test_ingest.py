@@ -145,7 +145,10 @@ def test_a_folder_of_recorded_snapshots_is_a_fleet(tmp_path: Path):
     assert (1, 3) == (later.file_count, later.known_count)
     assert 3 == points["instance"].n_unique()
     assert points.equals(all_points(lake))
-    assert 3 == lake.described(lake.manifest()).height
+    described = lake.described(lake.manifest())
+    classes = dict(described.select("instance", "db_class").rows())
+    assert (3, "db.r5.2xlarge") == (described.height, classes["search-service"])
+    assert {None} == set(described["valid_to_s"])
 
 
 def test_damaged_lines_are_counted_and_the_rest_is_kept(tmp_path: Path):
@@ -176,54 +179,36 @@ def test_a_file_of_no_format_is_named_beside_descriptions(tmp_path: Path):
         assert "notes.gz" in named
 
 
-def test_totals_of_classes_are_no_instances(tmp_path: Path):
-    total = record("ReadIOPS", 0, 5.0) | {"dimensions": {"DatabaseClass": "db.r5.large"}}
-    json_file(tmp_path / "in/a.gz", [total, record("ReadIOPS", 0, 1.0)])
-
-    assert ["orders"] == ingested(tmp_path / "in")[0]["instance"].to_list()
-
-
-def test_recorded_snapshots_bring_their_description(tmp_path: Path):
-    lake = open_lake(str(tmp_path / "lake"))
-    done = ingest("examples/search-service", lake)
-    described = lake.described(lake.manifest())
-
-    assert (1, 1, 37440) == (done.file_count, done.described_count, done.point_count)
-    assert ["db.r5.2xlarge"] == described["db_class"].to_list()
-    assert [None] == described["valid_to_s"].to_list()
-
-
-def test_a_source_without_metrics_is_refused(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("name", "text", "hint"),
+    [
+        ("readme.txt", "nothing here", ""),
+        # Exports of two instances without a name would become one instance.
+        (
+            "a.csv",
+            "time,ReadIOPS\n" + "".join(f"{START_S + 60 * i},{100 + i}\n" for i in range(5)),
+            "an export that does not name its instance",
+        ),
+    ],
+    ids=["prose", "nobody's"],
+)
+def test_a_source_without_metrics_is_refused(tmp_path: Path, name: str, text: str, hint: str):
     (tmp_path / "in").mkdir()
-    (tmp_path / "in/readme.txt").write_text("nothing here")
+    (tmp_path / "in" / name).write_text(text)
 
-    with pytest.raises(DataError, match="contains no metrics that can be used"):
+    with pytest.raises(DataError, match="contains no metrics that can be used") as raised:
         ingest(str(tmp_path / "in"), open_lake(str(tmp_path / "lake")))
+    assert hint in raised.value.hint
 
 
-def test_two_ingests_do_not_write_one_lake(tmp_path: Path):
+def test_two_ingests_do_not_write_one_lake_and_the_number_of_buckets_stays(tmp_path: Path):
     lake = open_lake(str(tmp_path / "lake"))
     with lake.locked(), pytest.raises(UsageError, match="another ingest is writing"):
         ingest("examples/quiet", open_lake(str(tmp_path / "lake")))
-
-
-def test_the_number_of_buckets_stays(tmp_path: Path):
-    lake = open_lake(str(tmp_path / "lake"))
     ingest("examples/quiet", lake, bucket_count=4)
 
     with pytest.raises(UsageError, match="has 4 buckets"):
         ingest("examples/quiet", lake, bucket_count=8)
-
-
-def test_an_export_that_names_no_instance_is_skipped(tmp_path: Path):
-    """Exports of two instances without a name would become one instance."""
-    (tmp_path / "in").mkdir()
-    rows = "".join(f"{START_S + 60 * i},{100 + i}\n" for i in range(5))
-    (tmp_path / "in/a.csv").write_text("time,ReadIOPS\n" + rows)
-
-    with pytest.raises(DataError) as raised:
-        ingest(str(tmp_path / "in"), open_lake(str(tmp_path / "lake")))
-    assert "an export that does not name its instance" in raised.value.hint
 
 
 def test_metrics_alone_do_not_replace_a_description(tmp_path: Path):

@@ -1,6 +1,5 @@
 """Many instances through the real diagnosis: what is kept, told, printed, and the exit status."""
 
-import io
 import json
 import sys
 import weakref
@@ -27,6 +26,7 @@ from plimsoll.model.overview import UnreadInstance, Usage
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.reports.files.snapshot import write_snapshot
 from situations import R5_2XLARGE
+from unit.sources.files.test_standard_input import Terminal
 
 UNREAD = UnreadInstance(identifier="restricted", reason="access denied to rds:DescribeEvents", remedy="Allow it.")
 
@@ -173,39 +173,24 @@ def test_the_price_is_asked_for_at_the_end(capsys):
     assert (0.0006, 60) == (found["cost_usd"], found["usage"]["metrics_requested"])
 
 
-def test_every_form_is_printed(capsys):
-    """Text, JSON and Markdown of the same instances; the text honours its width."""
-    items = (pressed(), quiet())
-    text = ran(capsys, *items, width=60)[1]
+def test_every_form_is_printed(capsys, tmp_path: Path):
+    """
+    Text, JSON and Markdown of the same instances, and a page beside the text; the text honours its width. Those
+    with room are a list of names by default, rows with `lists_all`.
+    """
+    items, page = (pressed(), quiet()), tmp_path / "fleet.html"
+    text = ran(capsys, *items, width=60, html=page)[1]
     markdown = ran(capsys, *items, form=Format("markdown"))[1]
 
     assert "1 of 2 instances is up against a limit, now; 1 is not." in " ".join(text.split())
     assert 60 >= max(map(len, text.splitlines()))
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert markdown.startswith("# 1 of 2 instances is up against a limit")
     assert "plimsoll.overview/1" == json.loads(ran(capsys, *items, form=Format("json"))[1])["schema"]
-
-
-def test_those_with_room_get_rows_when_asked_for(capsys):
-    """A list of names by default, a row with `lists_all`."""
-    assert "NOT NEAR A LIMIT: 1" in ran(capsys, quiet())[1]
+    assert "NOT NEAR A LIMIT: 1" in text
     assert "● slack" in ran(capsys, quiet(), lists_all=True)[1]
-
-
-def test_the_page_is_written_whole(capsys, tmp_path: Path):
-    """The page is written beside the text; a folder that is not there is an error with a remedy."""
-    page = tmp_path / "fleet.html"
-    ran(capsys, pressed(), html=page)
-
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     with pytest.raises(UsageError, match="no folder"):
         ran(capsys, pressed(), html=tmp_path / "absent" / "fleet.html")
-
-
-class Terminal(io.StringIO):
-    """Standard error as a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 class Counted:

@@ -2,9 +2,9 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
-import typer
 from msgspec.structs import replace
 
 import databases
@@ -21,17 +21,9 @@ DSN = "host=db1 dbname=search"
 PRESSED = ROOT / "examples" / "search-service"
 
 
-class Ran:
-    """What one call of the command printed, its exit status, and what was observed."""
-
-    def __init__(self, status, out, err, asked):
-        self.status, self.out, self.err, self.asked = status, out, err, asked
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """The command in this process, with an observation made by hand in place of a server."""
-    monkeypatch.delenv("PLIMSOLL_DSN", raising=False)
+def run(monkeypatch, run_program):
+    """The command with an observation made by hand in place of a server; `asked` is what was to be observed."""
 
     def call(*arguments, seen=None):
         asked = []
@@ -41,11 +33,7 @@ def run(monkeypatch, capsys):
             return seen or quiet()
 
         monkeypatch.setattr(command, "observed", observed)
-        app = typer.Typer()
-        command.register(app)
-        status = app([str(a) for a in arguments], standalone_mode=False)
-        printed = capsys.readouterr()
-        return Ran(status, printed.out, printed.err, asked)
+        return SimpleNamespace(**run_program("inspect", *arguments)._asdict(), asked=asked)
 
     return call
 
@@ -121,15 +109,6 @@ def test_vcpus_are_of_the_target_unless_they_were_seen(run):
     assert room(*against_class).startswith("2 × 8 vCPUs = 16 active sessions")
     assert room(*against_class, vcpu_count=2).startswith("2 × 2 vCPUs = 4 active sessions")
     assert "number of vCPUs is unknown" in room()
-
-
-def test_the_ceiling_that_bound_is_taken():
-    """Of a diagnosis in which a throughput limit bound: its documented number, without a remark."""
-    held = reference_ceiling(CASES["pressed"]()[0])
-
-    assert "instance EBS throughput, legacy baseline" == held.name
-    assert 212.5e6 == held.bytes_per_s
-    assert () == held.notes
 
 
 def test_a_ceiling_of_operations_is_converted_and_said_so():

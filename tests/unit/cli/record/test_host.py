@@ -34,24 +34,24 @@ class FakeProbe:
         return self.server
 
 
-def test_a_host_stands_for_itself_with_the_volumes_it_has():
-    """Two recorded devices are two volumes."""
-    instance = record_host._instance(HOST, FLAGS)
+@pytest.mark.parametrize(
+    ("bought", "expected"),
+    [
+        # A host stands for itself: two recorded devices are two volumes.
+        (InstanceOptions(), (None, 2, 100)),
+        # The rule of a claimed storage says how many there are.
+        (
+            InstanceOptions(db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres"),
+            ("db.r5.2xlarge", None, 1000),
+        ),
+    ],
+)
+def test_a_claimed_class_brings_its_documented_volumes(bought, expected):
+    """Processors and memory stay the host's."""
+    found = record_host._instance(HOST, msgspec.structs.replace(FLAGS, bought=bought))
 
-    assert (None, 2, 100) == (instance.db_class, instance.storage.volume_count, instance.storage.size_gib)
-
-
-def test_a_claimed_class_brings_its_documented_volumes():
-    """The rule of the claimed storage says how many there are; processors and memory stay the host's."""
-    claimed = InstanceOptions(db_class="db.r5.2xlarge", storage="gp2", size_gib=1000, engine="postgres")
-    instance = record_host._instance(HOST, msgspec.structs.replace(FLAGS, bought=claimed))
-
-    assert ("db.r5.2xlarge", None, 1000) == (
-        instance.db_class,
-        instance.storage.volume_count,
-        instance.storage.size_gib,
-    )
-    assert (8, 2**35) == (instance.vcpu_count, instance.memory_bytes)
+    assert expected == (found.db_class, found.storage.volume_count, found.storage.size_gib)
+    assert (8, 2**35) == (found.vcpu_count, found.memory_bytes)
 
 
 def test_a_database_elsewhere_is_refused():

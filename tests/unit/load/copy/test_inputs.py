@@ -77,11 +77,6 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path):
             list(one.pieces(0))
 
 
-def test_a_file_that_is_not_there_is_one_sentence(tmp_path: Path):
-    with pytest.raises(UsageError, match="there is no file"):
-        LocalFile(tmp_path / "absent.csv")
-
-
 class Body:
     """The body of an answer; it may break off."""
 

@@ -37,13 +37,6 @@ def said(claims, leaves, *answers, of: LoadedInto | None = None) -> str:
     return f"{caught.value} {caught.value.hint}"
 
 
-def test_nothing_is_asked_where_nothing_is_claimed():
-    server = Server()
-    check_kept([], [leaf("7/7", 0)], server, into())
-
-    assert [] == server.asked
-
-
 @pytest.mark.parametrize(
     ("size", "estimate", "answers", "found"),
     [
@@ -63,13 +56,20 @@ def test_an_empty_table_has_no_row(size, estimate, answers, found):
     assert f"DELETE FROM s.l WHERE target = 's.t' AND identity IN ('{'a' * 32}');" in text
 
 
-@pytest.mark.parametrize("answers", [[[(3, 0)]], [[(0, 0)], [(True,)]], [None]])
-def test_rows_or_no_answer_are_no_emptiness(answers):
-    """In the same file, nothing else is asked; also of entries that an earlier version wrote."""
+@pytest.mark.parametrize(
+    ("claims", "answers"),
+    [
+        # In the same file, nothing else is asked; also of entries that an earlier version wrote.
+        *(([claim("7/7"), claim("")], answers) for answers in ([[(3, 0)]], [[(0, 0)], [(True,)]], [None])),
+        # Where nothing is claimed, nothing is asked.
+        ([], []),
+    ],
+)
+def test_rows_or_no_answer_are_no_emptiness(claims, answers):
     server = Server(*answers)
-    check_kept([claim("7/7"), claim("")], [leaf("7/7", 8192, 4)], server, into())
+    check_kept(claims, [leaf("7/7", 8192 if claims else 0, 4)], server, into())
 
-    assert [] == server.answers
+    assert ([], len(answers)) == (server.answers, len(server.asked))
 
 
 def test_another_file_of_the_table_is_looked_into():

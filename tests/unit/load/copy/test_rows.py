@@ -34,25 +34,20 @@ def test_a_chunk_ends_at_the_first_end_of_a_row_after_its_least_size(data, rows,
 
 
 @pytest.mark.parametrize(
-    ("data", "rows", "cause"), [(b'a,b\n"c\nd\n', CSV, "never closed"), (b"x" * 200, TEXT, "no row ends within 100 B")]
+    ("data", "rows", "cause"),
+    [
+        (b'a,b\n"c\nd\n', CSV, "never closed"),
+        (b"x" * 200, TEXT, "no row ends within 100 B"),
+        # Rows after an end marker.
+        (b"a\n\\.\nb\n", TEXT, "ends at byte 5$"),
+        (b"a\n\\.\r\nb\n", TEXT, "ends at byte 6$"),
+        (b"\\.\nb\n", CSV, "ends at byte 3$"),
+        # It ends a chunk, and rows come in the next.
+        (b"aa\n\\.\nb\n", TEXT, "ends at byte 6$"),
+    ],
 )
 def test_a_row_without_an_end_is_found(data, rows, cause):
     with pytest.raises(DataError, match=cause):
-        texts(data, rows)
-
-
-@pytest.mark.parametrize(
-    ("data", "rows", "place"),
-    [
-        (b"a\n\\.\nb\n", TEXT, 5),
-        (b"a\n\\.\r\nb\n", TEXT, 6),
-        (b"\\.\nb\n", CSV, 3),
-        # It ends a chunk, and rows come in the next.
-        (b"aa\n\\.\nb\n", TEXT, 6),
-    ],
-)
-def test_rows_after_an_end_marker_are_found(data: bytes, rows: RowFormat, place: int):
-    with pytest.raises(DataError, match=f"ends at byte {place}$"):
         texts(data, rows)
 
 

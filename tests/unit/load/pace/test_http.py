@@ -85,11 +85,15 @@ def test_an_app_waits_while_all_take_more(busy):
         ("/", 404),
         ("/check/a/b/orders?bytes=none", 400),
         ("/check/a/b/orders?bytes=99999999999999999999", 400),
+        # More than a minute at a time: a typing error must not stop everybody for hours.
+        ("/check/etl/postgres/orders?bytes=1000000000000", 413),
         ("/_ping", 200),
     ],
 )
 def test_what_cannot_be_checked_has_its_status(idle, path, status):
+    """And is not counted: the next may go at once."""
     assert status == idle.get(path).status_code
+    assert "1" == idle.get("/check/etl/postgres/orders?bytes=1").headers["Retry-After"]
 
 
 def test_without_measurements_the_answer_is_an_error(blind):
@@ -123,15 +127,6 @@ def test_an_address_in_use_is_one_sentence():
             CheckServer(pace_of(lambda: slow_truth(end_s=0)), store="orders", port=port)
     finally:
         first.close()
-
-
-def test_more_than_a_minute_at_a_time_is_refused_and_not_counted(idle):
-    """A typing error must not stop everybody for hours."""
-    path = "/check/etl/postgres/orders?bytes="
-
-    assert 413 == idle.get(f"{path}1000000000000").status_code
-    assert 400 == idle.get(f"{path}many").status_code
-    assert "1" == idle.get(f"{path}1").headers["Retry-After"]
 
 
 @pytest.mark.parametrize("line", [b"GET http://[ HTTP/1.1", b"GET http://[::1/check HTTP/1.0"])

@@ -1,5 +1,6 @@
 """A pace in real time: waiting, workers, the answer to who asks, and failures of what is read."""
 
+import os
 import threading
 
 import pytest
@@ -11,6 +12,7 @@ from plimsoll.load.pace.law.controller import PaceController
 from plimsoll.load.pace.law.terms import PaceTerms
 from plimsoll.load.pace.law.truths import PeerBatches, peers_told
 from plimsoll.load.pace.pace import Pace
+from plimsoll.load.pace.pipe import copy_paced
 
 
 class Counters(ServerCounters):
@@ -90,29 +92,18 @@ def test_who_may_not_go_learns_how_long():
     assert 100e6 / pace.allowance().bytes_per_s - 1 == pytest.approx(wait_s, rel=0.2)
 
 
-def test_a_closed_pace_lets_through_what_waits():
-    """Nobody waits for ever for a pace that has ended."""
-    pace = paced(Clock())
-    pace.try_take(10**12)
-    waiting = threading.Thread(target=pace.wait, args=(10**12,))
-    waiting.start()
-    pace.close()
-    waiting.join(timeout=10)
-
-    assert not waiting.is_alive()
-
-
-def test_whoever_waits_can_be_stopped():
-    """Nothing is counted then; the pace goes on for the others."""
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_nobody_waits_for_ever(is_closed: bool):
+    """For a pace that has ended; whoever is stopped is not counted, and the pace goes on for the others."""
     pace, stop = paced(Clock()), threading.Event()
     pace.try_take(10**12)
     waiting = threading.Thread(target=pace.wait, args=(1,), kwargs={"stop": stop})
     waiting.start()
-    stop.set()
+    (pace.close if is_closed else stop.set)()
     waiting.join(timeout=10)
 
     assert not waiting.is_alive()
-    assert pace.sent_bytes in (0, 10**12)
+    assert is_closed or pace.sent_bytes in (0, 10**12)
 
 
 def test_a_pace_whose_server_hangs_falls_back_by_itself():
@@ -125,12 +116,12 @@ def test_a_pace_whose_server_hangs_falls_back_by_itself():
     assert "baseline_share" == pace._allowance.basis
 
 
+def fails() -> None:
+    raise SourceError("CloudWatch does not answer")
+
+
 def test_metrics_that_cannot_be_read_are_no_error():
     """The reason is kept, and the allowance falls back."""
-
-    def fails():
-        raise SourceError("CloudWatch does not answer")
-
     pace = paced(Clock(), slow=fails)
 
     assert "CloudWatch does not answer" == pace.failure
@@ -167,9 +158,6 @@ def test_who_tells_no_bytes_waits_while_all_take_more_than_they_may():
 
 
 def test_without_metrics_and_counters_nobody_may_go():
-    def fails():
-        raise SourceError("no answer")
-
     found = paced(Clock(), slow=fails).check()
 
     assert (False, False) == (found.may_go, found.is_known)
@@ -228,3 +216,33 @@ def test_peers_stay_through_a_tick_without_an_answer():
 def test_a_rate_is_read_from_a_name(name, rate):
     """Anybody can name a session: what is no rate is no peer."""
     assert rate == peer_of(name)
+
+
+def test_bytes_come_out_as_they_went_in():
+    """A paced pipe changes nothing: bytes of any value, in any pieces, with an end without a newline."""
+    data = bytes(range(256)) * 3000 + b"the end"
+    read_in, write_in = os.pipe()
+    read_out, write_out = os.pipe()
+    pace = Pace(PaceController(T3, PaceTerms()), read_slow=lambda: slow_truth(end_s=0))
+    received = bytearray()
+
+    def feed() -> None:
+        with os.fdopen(write_in, "wb") as file:
+            file.write(data)
+
+    def drain() -> None:
+        with os.fdopen(read_out, "rb") as file:
+            received.extend(file.read())
+
+    threads = [threading.Thread(target=one) for one in (feed, drain)]
+    for thread in threads:
+        thread.start()
+    with pace:
+        copied = copy_paced(pace, from_fd=read_in, to_fd=write_out)
+    os.close(write_out)
+    os.close(read_in)
+    for thread in threads:
+        thread.join()
+
+    assert len(data) == copied == pace.sent_bytes
+    assert data == bytes(received)

@@ -45,9 +45,11 @@ def test_the_busiest_hour_is_taken(reads, writes, expected):
 
 
 def test_without_samples_there_is_no_stretch():
-    """Neither of no series nor of empty ones."""
+    """Neither of no series nor of empty ones; without a length it is our mistake."""
     assert busiest_stretch([], WINDOW_S, 3600) is None
     assert busiest_stretch([timed(READS, [], [])], WINDOW_S, 3600) is None
+    with pytest.raises(AssertionError):
+        busiest_stretch([], WINDOW_S, 0)
 
 
 @given(value=st.lists(st.integers(0, 1000), min_size=1, max_size=60), minutes=st.integers(1, 90))
@@ -62,9 +64,3 @@ def test_no_other_stretch_holds_more(value, minutes):
     assert window[0] <= start < end <= window[1]
     assert end - start <= 60 * minutes
     assert held == max(sum(value[at : at + minutes]) for at in range(len(value)))
-
-
-def test_a_stretch_has_a_length():
-    """Anything else is our mistake."""
-    with pytest.raises(AssertionError):
-        busiest_stretch([], WINDOW_S, 0)

@@ -219,22 +219,24 @@ class Elsewhere:
 
 
 @pytest.mark.parametrize("find", [describe_one, describe_all])
-def test_a_region_without_instances_names_those_that_have_some(find):
-    """The usual mistake is a region; one that is not opened is passed over."""
-    account = Elsewhere({"eu-west-1": 3, "us-east-1": 1, "us-west-2": 0, "af-south-1": None})
+@pytest.mark.parametrize(
+    ("counts", "hint"),
+    [
+        # The usual mistake is a region; one that is not opened is passed over.
+        (
+            {"eu-west-1": 3, "us-east-1": 1, "us-west-2": 0, "af-south-1": None},
+            "Give --region; these regions have instances: eu-west-1, us-east-1.",
+        ),
+        # Without any instance the profile is the likelier mistake.
+        ({"eu-west-1": 0}, "--profile"),
+    ],
+)
+def test_a_region_without_instances_names_those_that_have_some(find, counts, hint):
     with pytest.raises(UsageError) as caught:
-        find(account, "orders")
+        find(Elsewhere(counts), "orders")
 
-    assert "there is no instance in eu-central-1" == caught.value.message
-    assert "Give --region; these regions have instances: eu-west-1, us-east-1." == caught.value.hint
-
-
-def test_an_account_without_instances_is_said():
-    """Then the profile is the likelier mistake."""
-    with pytest.raises(UsageError) as caught:
-        describe_all(Elsewhere({"eu-west-1": 0}), "*")
-
-    assert "--profile" in caught.value.hint
+    assert caught.value.message.startswith("there is no instance in ")
+    assert hint in caught.value.hint
 
 
 def test_the_other_regions_are_those_of_the_partition():

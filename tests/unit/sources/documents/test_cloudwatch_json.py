@@ -76,22 +76,18 @@ def test_the_handwritten_answer_with_its_request_and_description():
     assert "cloudwatch:GetMetricData" in gaps["write_ops_per_s"].remedy
 
 
-def test_a_request_in_the_same_document_and_as_a_bare_list(tmp_path):
-    both = answer(result(label="x")) | {"MetricDataQueries": [query("m1", "WriteIOPS")]}
-    one = saved(tmp_path / "one", both=both)
-    two = saved(tmp_path / "two", a=answer(result(label="x")), b=[query("m1", "WriteIOPS")])
+def test_a_request_is_found_in_the_same_document_beside_it_or_above(tmp_path):
+    """With the answer, as a bare list, and for the folders below it."""
+    given = [query("m1", "WriteIOPS")]
+    one = saved(tmp_path / "one", both=answer(result(label="x")) | {"MetricDataQueries": given})
+    two = saved(tmp_path / "two", a=answer(result(label="x")), b=given)
+    three = saved(tmp_path / "three", request=given)
+    saved(three / "monday", a=answer(result(label="x")))
 
-    for folder in (one, two):
+    for folder in (one, two, three):
         snapshot = read_export(folder)
         assert set(snapshot.series) == {Metric.WRITE_OPS_PER_S}
         assert snapshot.instance.identifier == "orders"
-
-
-def test_the_request_speaks_for_the_folders_below_it(tmp_path):
-    folder = saved(tmp_path, request=[query("m1", "WriteIOPS")])
-    saved(folder / "monday", a=answer(result(label="x")))
-
-    assert set(read_export(folder).series) == {Metric.WRITE_OPS_PER_S}
 
 
 READS, WRITES, CPU = Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.CPU_RATIO
@@ -238,35 +234,3 @@ def test_statistics_are_read_in_their_unit_and_in_order():
     assert latency.step_s == 300
     assert written.value.tolist() == [50e6, 120e6]
     assert snapshot.gaps == ()
-
-
-def test_statistics_from_several_calls_are_one_series(tmp_path):
-    """A call gives at most 1,440 points, so a fortnight is many files."""
-    day = corpus.made(100)
-    half = corpus.Made(day.time_s[:60], {n: v[:60] for n, v in day.values.items()})
-    rest = corpus.Made(day.time_s[50:], {n: v[50:] for n, v in day.values.items()})
-    folder = corpus.write(
-        tmp_path / "e",
-        {"b.json": corpus.metric_statistics(half, "ReadIOPS"), "a.json": corpus.metric_statistics(rest, "ReadIOPS")},
-    )
-    series = read_export(folder).series[Metric.READ_OPS_PER_S]
-
-    assert series.time_s.tolist() == day.time_s.tolist()
-    assert series.value == pytest.approx(day.values["ReadIOPS"])
-
-
-@pytest.mark.parametrize(
-    ("document", "cause"),
-    [
-        ({"MetricDataResults": 3}, r"MetricDataResults"),
-        ({"MetricDataResults": [{"Timestamps": "x"}]}, r"Timestamps"),
-        ({"Datapoints": {}}, "Datapoints"),
-        ([{"Id": 1, "MetricStat": {}}], r"\$\[0\]"),
-    ],
-)
-def test_a_wrong_type_is_named_with_its_place(tmp_path, document, cause):
-    (tmp_path / "a.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match=cause) as caught:
-        read_export(tmp_path / "a.json")
-
-    assert "'a.json'" in caught.value.message

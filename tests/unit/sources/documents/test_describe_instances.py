@@ -126,19 +126,23 @@ def test_an_instance_without_a_name_is_refused():
         ("AvailabilityZone", {}),
         ("MultiAZ", "yes"),
         ("EngineVersion", -1),
-        ("Iops", "many"),
         ("PendingModifiedValues", {"AllocatedStorage": []}),
         ("ProcessorFeatures", 7),
+        *(("AllocatedStorage", value) for value in (-5, 1e300, "9" * 10_000)),
+        *(("Iops", value) for value in ("many", -1, float("inf"), float("nan"))),
+        ("StorageThroughput", -5),
+        *(("InstanceCreateTime", value) for value in (10**30, "9999-12-31", -1)),
     ],
 )
 def test_an_odd_field_costs_itself_alone(name, value):
-    """The class, the storage and the rest of the description count, and the field is named."""
+    """What it is or what nobody can have bought: the rest of the description counts, and the field is named."""
     reading = Reading()
     document = {"DBInstanceIdentifier": "a1", "DBInstanceClass": "db.r5.large", name: value}
     read_answer({"DBInstances": [document]}, reading, where="'x'")
     (gap,) = reading.gaps
+    (found,) = reading.described
 
-    assert "db.r5.large" == reading.described[0].db_class
+    assert Instance(identifier="a1", db_class="db.r5.large", storage=found.storage) == found
     assert name == gap.metric
     assert "is not a valid value of this field" in gap.reason
 

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from fuzz import corpus
-from plimsoll.errors import DataError
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.metric import Metric
 from plimsoll.sources.documents.enhanced_monitoring import LATENCY_GAP, LOGICAL_GAP
@@ -40,11 +39,6 @@ def test_volumes_add_up_and_waits_are_weighted():
         Metric.FREE_STORAGE_BYTES: kib(41086436 - 2384592),
     }.items() <= first.items()
     assert Metric.FREEABLE_MEMORY_BYTES not in snapshot.series
-
-
-def test_the_host_is_described_and_a_wait_without_reads_is_of_writes():
-    snapshot = read_export(FIXTURES / "postgres.jsonl")
-
     assert snapshot.instance == Instance(
         identifier="orders-primary",
         engine="postgres",
@@ -52,6 +46,7 @@ def test_the_host_is_described_and_a_wait_without_reads_is_of_writes():
         memory_bytes=kib(64780000),
         storage=Storage(volume_count=2),
     )
+    # A wait without reads is of writes.
     assert snapshot.series[Metric.READ_LATENCY_S].time_s.size == 1
     assert snapshot.series[Metric.WRITE_LATENCY_S].value[1] == 0.003
     assert LATENCY_GAP in snapshot.gaps
@@ -73,36 +68,33 @@ def test_aurora_has_its_own_fields():
     assert snapshot.gaps == ()
 
 
-def test_without_physical_devices_the_logical_one_is_used_and_said(tmp_path):
-    """Older documents list the logical device only, which counts before merging."""
-    document = corpus.enhanced_document(corpus.START_S)
-    del document["physicalDeviceIO"]
-    (tmp_path / "d.json").write_text(json.dumps(document))
-    snapshot = read_export(tmp_path / "d.json")
-    device = document["diskIO"][0]
-
-    assert snapshot.series[Metric.READ_OPS_PER_S].value[0] == device["readIOsPS"]
-    assert LOGICAL_GAP in snapshot.gaps
-    assert snapshot.instance.storage.volume_count is None
+LOGICAL, TWO, THREE = (
+    corpus.enhanced_document(corpus.START_S + 10 * n, volumes=v) for n, v in ((0, 4), (0, 2), (1, 3))
+)
+del LOGICAL["physicalDeviceIO"]
+for number, device in enumerate(TWO["physicalDeviceIO"]):
+    device["mountPoint"] = "/rdsdbdata2" if number else "/rdsdbdata"
 
 
-def test_a_changing_number_of_devices_is_no_number_of_volumes(tmp_path):
-    documents = [corpus.enhanced_document(corpus.START_S + 10 * n, volumes=1 + n) for n in range(2)]
+@pytest.mark.parametrize(
+    ("documents", "volumes", "devices"),
+    [
+        # Older documents list the logical device only, which counts before merging.
+        ([LOGICAL], None, LOGICAL["diskIO"][:1]),
+        # An additional volume counts for the load but not as a stripe.
+        ([TWO], 1, TWO["physicalDeviceIO"]),
+        # A changing number of devices is no number of volumes.
+        ([TWO, THREE], None, TWO["physicalDeviceIO"]),
+    ],
+    ids=["logical", "additional", "changing"],
+)
+def test_devices_are_volumes_where_they_say_so(tmp_path, documents, volumes, devices):
     (tmp_path / "d.json").write_text(json.dumps(documents))
-
-    assert read_export(tmp_path / "d.json").instance.storage.volume_count is None
-
-
-def test_an_additional_volume_counts_for_the_load_but_not_as_a_stripe(tmp_path):
-    document = corpus.enhanced_document(corpus.START_S, volumes=2)
-    document["physicalDeviceIO"][0]["mountPoint"] = "/rdsdbdata"
-    document["physicalDeviceIO"][1]["mountPoint"] = "/rdsdbdata2"
-    (tmp_path / "d.json").write_text(json.dumps(document))
     snapshot = read_export(tmp_path / "d.json")
-    both = sum(d["readIOsPS"] for d in document["physicalDeviceIO"])
 
-    assert snapshot.instance.storage.volume_count == 1
-    assert snapshot.series[Metric.READ_OPS_PER_S].value[0] == pytest.approx(both)
+    assert volumes == snapshot.instance.storage.volume_count
+    assert sum(d["readIOsPS"] for d in devices) == pytest.approx(snapshot.series[Metric.READ_OPS_PER_S].value[0])
+    assert (documents == [LOGICAL]) is (LOGICAL_GAP in snapshot.gaps)
 
 
 @pytest.mark.parametrize(
@@ -129,9 +121,3 @@ def test_every_wrapping_gives_the_same_series(tmp_path, name, make):
     assert read_export(tmp_path / name).series == expected.series
     assert expected.series[Metric.READ_OPS_PER_S].step_s == 15
     assert expected.series[Metric.READ_OPS_PER_S].time_s[0] == corpus.START_S - 15
-
-
-def test_events_of_something_else_are_one_sentence(tmp_path):
-    (tmp_path / "e.json").write_text('{"events": [{"message": "LOG: checkpoint starting"}]}')
-    with pytest.raises(DataError, match="no document of Enhanced Monitoring"):
-        read_export(tmp_path / "e.json")

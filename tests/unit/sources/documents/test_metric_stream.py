@@ -1,11 +1,10 @@
-import json
 from pathlib import Path
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from fuzz import corpus
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import UsageError
 from plimsoll.model.metric import BY_CLOUDWATCH_NAME, METRICS, Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.sources.export.read import read_export
@@ -108,24 +107,3 @@ LINES = corpus.stream_lines(corpus.made(5, names=("ReadIOPS",))).splitlines()
 )
 def test_an_array_of_records_and_a_single_record(tmp_path, data, count):
     assert read(tmp_path, data).series[Metric.READ_OPS_PER_S].time_s.size == count
-
-
-def test_opentelemetry_of_another_shape_is_one_sentence(tmp_path):
-    for document in ({"resourceMetrics": 3}, {"resourceMetrics": [{"scopeMetrics": [7]}]}):
-        with pytest.raises(DataError, match="another structure"):
-            read(tmp_path, json.dumps(document).encode())
-
-
-def test_many_small_files_are_one_stream(tmp_path):
-    """Firehose writes a packed file every few minutes."""
-    import gzip
-
-    day = corpus.made(12, names=("ReadIOPS", "WriteIOPS"))
-    folder = tmp_path / "2021" / "03" / "08"
-    for at in range(12):
-        one = corpus.Made(day.time_s[at : at + 1], {n: v[at : at + 1] for n, v in day.values.items()})
-        corpus.write(folder, {f"all-{at}.gz": gzip.compress(corpus.stream_lines(one))})
-    snapshot = read_export(tmp_path)
-
-    assert snapshot.series[Metric.READ_OPS_PER_S].value == pytest.approx(day.values["ReadIOPS"])
-    assert snapshot.series[Metric.READ_OPS_PER_S].step_s == 60

@@ -5,6 +5,7 @@ import json
 import math
 import zlib
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -12,6 +13,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from fuzz.corpus import varint
 from plimsoll import wire
 from plimsoll.sources.documents.stream_points import StreamPoints, add_file, add_messages, add_packed, add_records
+from unit.app.lake.streams import ACCOUNT, REGION, record
 
 Row = tuple[object, ...]
 
@@ -92,8 +94,8 @@ def slow_otel(data: bytes) -> tuple[list[Row], int]:
 @st.composite
 def json_files(draw: st.DrawFn) -> bytes:
     lines = []
-    for record in draw(st.lists(RECORDS | USUAL, min_size=1, max_size=6)):
-        members = list(record.items())
+    for one in draw(st.lists(RECORDS | USUAL, min_size=1, max_size=6)):
+        members = list(one.items())
         if draw(st.booleans()):
             members = draw(st.permutations(members))
         text = json.dumps(dict(members), separators=draw(SPACED), ensure_ascii=draw(st.booleans()))
@@ -124,37 +126,21 @@ def test_lines_of_every_form_are_read_as_before(data: bytes):
     assert slow_json(data) == fast(data)
 
 
-@given(
-    damaged(
-        st.lists(USUAL, min_size=2, max_size=4).map(
-            lambda records: b"".join(json.dumps(r).encode() + b"\n" for r in records)
-        )
-    )
+USUAL_FILES = st.lists(USUAL, min_size=2, max_size=4).map(
+    lambda records: b"".join(json.dumps(r).encode() + b"\n" for r in records)
 )
-def test_damaged_lines_are_read_as_before(data: bytes):
-    assert slow_json(data) == fast(data)
 
 
-@given(damaged(json_files()))
-def test_damaged_lines_of_every_form_are_read_as_before(data: bytes):
-    assert slow_json(data) == fast(data)
+@pytest.mark.parametrize("files", [USUAL_FILES, json_files()], ids=["usual", "of every form"])
+@given(st.data())
+def test_damaged_lines_are_read_as_before(files: st.SearchStrategy[bytes], data: st.DataObject):
+    content = data.draw(damaged(files))
+
+    assert slow_json(content) == fast(content)
 
 
 def usual_line(metric: str) -> str:
-    return json.dumps(
-        {
-            "metric_stream_name": "all",
-            "account_id": "1",
-            "region": "eu-central-1",
-            "namespace": "AWS/RDS",
-            "metric_name": metric,
-            "dimensions": {"DBInstanceIdentifier": "orders"},
-            "timestamp": 1_700_000_000_000,
-            "value": {"max": 2.5, "min": 0.5, "sum": 3.0, "count": 2.0},
-            "unit": "Count/Second",
-        },
-        separators=(",", ":"),
-    )
+    return json.dumps(record(metric, 0, 1.5, count=2.0), separators=(",", ":"))
 
 
 def test_lines_of_the_usual_form_are_left_to_nobody():
@@ -239,7 +225,7 @@ def test_a_packed_file_of_the_usual_form_is_read_in_pieces():
         assert add_packed(packed, found)
         assert not add_packed(packed[:-9], found)
         points = found.columns()
-        assert [("1", "eu-central-1", "orders", "read_ops_per_s")] == points.series
+        assert [(ACCOUNT, REGION, "orders", "read_ops_per_s")] == points.series
         assert 3.0 * count == points.sum.sum()
         found.restart()
         assert 0 == len(found.columns())

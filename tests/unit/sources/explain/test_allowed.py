@@ -7,7 +7,7 @@ import pytest
 from plimsoll.errors import DataError
 from plimsoll.sources.explain.allowed import kind_of, parameter_count, reads_tables, refusal
 from plimsoll.sources.explain.record import parameters_for
-from plimsoll.sources.explain.statements import StatementToRun, parameters_in, split, statements_in, without_comments
+from plimsoll.sources.explain.statements import StatementToRun, parameters_in, split, without_comments
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,10 @@ def test_statements_about_tables_are_the_users(statement: str, expected):
     assert expected is reads_tables(statement)
 
 
-def test_the_kind_of_with_is_that_of_its_main_part():
-    """Not of what stands in brackets before."""
+def test_a_statement_is_told_by_its_main_part():
+    """Not by what stands in brackets before; of its parameters the highest number outside of strings counts."""
     assert "select" == kind_of("with a as (update t set x = 1 returning 1) select 1")
     assert "merge" == kind_of("with a as (select 1) merge into t using a on true when matched then")
-
-
-def test_parameters_are_counted_outside_of_strings():
-    """The highest number counts."""
     assert 0 == parameter_count("select '$7', \"$8\"")
     assert 3 == parameter_count("select $1 where a = $3")
 
@@ -110,15 +106,6 @@ def test_statements_are_split_at_their_semicolons_only():
     text = "select ';'; -- a;b\nselect $x$ ; $x$, \"a;b\" /* ; */;\n ; -- nothing"
 
     assert ("select ';'", '-- a;b\nselect $x$ ; $x$, "a;b" /* ; */') == split(text)
-
-
-def test_a_file_without_statements_is_refused(tmp_path: Path):
-    """Comments only."""
-    path = tmp_path / "s.sql"
-    path.write_text("-- nothing;\n", encoding="utf-8")
-
-    with pytest.raises(DataError, match="no statement"):
-        statements_in(path)
 
 
 def test_comments_go_and_hints_stay():

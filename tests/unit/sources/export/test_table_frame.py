@@ -192,25 +192,6 @@ def test_windows_files_are_read(tmp_path):
         assert snapshot.series[Metric.READ_BYTES_PER_S].value.tolist() == [1234567.5]
 
 
-@pytest.mark.parametrize(
-    ("text", "cause"),
-    [
-        ("timestamp,ReadIOPS\n", "it has no row"),
-        ("ReadIOPS,WriteIOPS\n1,2\n", "no column of times"),
-        ("timestamp\n2021-03-08T10:14:00Z\n", "no delimiter"),
-        ("2021-03-08T10:14:00Z,5\n", "no line of column names"),
-        ("timestamp,metric\n2021-03-08T10:14:00Z,ReadIOPS\n", "no column of values"),
-        ("timestamp,ReadIOPS\nnever,5\n", "no cell of column 'timestamp' is a time"),
-        ("time" + ",x" * 3000 + "\n1\n", "3,001 columns"),
-    ],
-)
-def test_what_is_no_table_of_samples_says_why(tmp_path, text, cause):
-    with pytest.raises(DataError, match=cause) as caught:
-        read(tmp_path, text)
-
-    assert "plimsoll docs export-metrics" in caught.value.hint
-
-
 def test_damaged_parquet_is_one_sentence(tmp_path, monkeypatch):
     """A damaged file may end the decoding process without an exception; ours goes on."""
     whole = corpus.parquet(corpus.made(20))

@@ -28,13 +28,6 @@ def test_every_member_of_a_packed_file_is_read(tmp_path):
     assert load(tmp_path / "f") == b"one\ntwo\n"
 
 
-@pytest.mark.parametrize("cut", [3, 15, -4])
-def test_a_packed_file_that_is_cut_off_is_one_sentence(tmp_path, cut):
-    (tmp_path / "f").write_bytes(gzip.compress(TEXT.encode() * 50)[:cut])
-    with pytest.raises(DataError, match="not a whole gzip file"):
-        load(tmp_path / "f")
-
-
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     """A hundred kilobytes may hold a hundred megabytes of zeros; memory stays bounded."""
     monkeypatch.setattr(bounds, "MAX_BYTES", 1_000_000)
@@ -44,12 +37,6 @@ def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
     (tmp_path / "g").write_bytes(bytes(1_000_001))
     with pytest.raises(DataError, match="contains more than"):
         load(tmp_path / "g")
-
-
-def test_what_only_begins_like_utf16_is_one_sentence(tmp_path):
-    (tmp_path / "f").write_bytes(b"\xff\xfea")
-    with pytest.raises(DataError, match="UTF-16"):
-        load(tmp_path / "f")
 
 
 class CountingMember:

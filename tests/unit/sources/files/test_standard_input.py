@@ -51,22 +51,6 @@ def test_ctrl_c_before_anything_came_is_ctrl_c():
         load_standard_input(Pipe(b"0123456789", interrupted_after=0))
 
 
-def test_nothing_is_an_error_that_points_at_the_command_before_the_pipe():
-    """An ssh that failed has said why."""
-    with pytest.raises(DataError) as raised:
-        load_standard_input(Pipe(b""))
-
-    assert "nothing came" in raised.value.message
-    assert "before the pipe" in raised.value.hint
-
-
-def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch):
-    """Memory is bounded as it is for files."""
-    monkeypatch.setattr(standard_input, "MAX_BYTES", 20)
-    with pytest.raises(DataError, match="more than 2 GiB"):
-        load_standard_input(Pipe(bytes(40)))
-
-
 @pytest.mark.parametrize(
     ("stdin", "kind", "message", "hint"),
     [
@@ -74,11 +58,16 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch):
         (Terminal(), UsageError, "standard input is a terminal", "| plimsoll diagnose -"),
         # Some services start programs without any.
         (None, SourceError, "closed", ""),
+        # An ssh that failed has said why: the hint points at the command before the pipe.
+        (Pipe(b""), DataError, "nothing came", "before the pipe"),
+        # Memory is bounded as it is for files.
+        (Pipe(bytes(40)), DataError, "more than 2 GiB", ""),
     ],
 )
-def test_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch, stdin, kind, message, hint):
+def test_what_is_no_pipe_with_data_is_refused(monkeypatch: pytest.MonkeyPatch, stdin, kind, message, hint):
+    monkeypatch.setattr(standard_input, "MAX_BYTES", 20)
     monkeypatch.setattr(sys, "stdin", stdin)
     with pytest.raises(kind, match=message) as raised:
-        load_standard_input()
+        load_standard_input(*[stdin] * isinstance(stdin, Pipe))
 
     assert hint in raised.value.hint

@@ -113,37 +113,25 @@ def test_nothing_recorded_is_an_error():
     assert "nothing was recorded from device nvme1n1" in raised.value.message
 
 
-def test_the_reader_takes_what_it_can_read(tmp_path: Path):
-    """A missing file leaves its counters unknown; interfaces with hardware are those that count."""
+@pytest.mark.parametrize(("has_hardware", "received_bytes", "sent_bytes"), [(True, 5, 6), (False, 10, 12)])
+def test_the_reader_takes_what_it_can_read(tmp_path: Path, has_hardware: bool, received_bytes: int, sent_bytes: int):
+    """
+    A missing file leaves its counters unknown. Interfaces with hardware are those that count; a container's
+    have no device behind them, so all but loopback do.
+    """
     proc = tmp_path / "proc"
     (proc / "net").mkdir(parents=True)
-    (proc / "diskstats").write_text("259 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 0 sdb 1 2 3 4 5 6 7 8 9 10 11\n")
-    (proc / "loadavg").write_text("0.25 0 0 1/2 3\n")
+    if has_hardware:
+        (proc / "diskstats").write_text("259 0 sda 1 2 3 4 5 6 7 8 9 10 11\n8 0 sdb 1 2 3 4 5 6 7 8 9 10 11\n")
+        (proc / "loadavg").write_text("0.25 0 0 1/2 3\n")
+        (tmp_path / "sys/class/net/eth0/device").mkdir(parents=True)
     row = "{}: {} 0 0 0 0 0 0 0 {} 0 0 0 0 0 0 0\n"
     (proc / "net/dev").write_text(row.format("lo", 9, 9) + row.format("eth0", 5, 6) + row.format("docker0", 5, 6))
-    (tmp_path / "sys/class/net/eth0/device").mkdir(parents=True)
-    reader = HostReader(devices=("sda",), mount=None, clock=SystemClock(), root=tmp_path)
+    mount = None if has_hardware else str(tmp_path)
+    reading = HostReader(devices=("sda",), mount=mount, clock=SystemClock(), root=tmp_path).read()
 
-    reading = reader.read()
-
-    assert ["sda"] == list(reading.disks)
-    assert (None, None, 0.25) == (reading.cpu, reading.memory, reading.load_average)
+    assert (["sda"] if has_hardware else []) == list(reading.disks)
+    assert (None, None, 0.25 if has_hardware else None) == (reading.cpu, reading.memory, reading.load_average)
     assert reading.network is not None
-    assert (5, 6) == (reading.network.received_bytes, reading.network.sent_bytes)
-    assert None is reading.free_storage_bytes
-
-
-def test_without_hardware_all_interfaces_but_loopback_count(tmp_path: Path):
-    """A container's interface has no device behind it."""
-    (tmp_path / "proc/net").mkdir(parents=True)
-    row = "{}: {} 0 0 0 0 0 0 0 {} 0 0 0 0 0 0 0\n"
-    (tmp_path / "proc/net/dev").write_text(row.format("lo", 9, 9) + row.format("eth0", 5, 6))
-    reader = HostReader(devices=("sda",), mount=str(tmp_path), clock=SystemClock(), root=tmp_path)
-
-    reading = reader.read()
-
-    assert {} == reading.disks
-    assert reading.network is not None
-    assert 5 == reading.network.received_bytes
-    assert reading.free_storage_bytes is not None
-    assert reading.free_storage_bytes > 0
+    assert (received_bytes, sent_bytes) == (reading.network.received_bytes, reading.network.sent_bytes)
+    assert has_hardware is (reading.free_storage_bytes is None)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plimsoll.errors import DataError, UsageError
+from plimsoll.errors import UsageError
 from plimsoll.model.infrastructure import Attribute, DatabaseKind, DeclaredDatabase
 from plimsoll.sources.infrastructure.cloudformation import read_cloudformation
 
@@ -159,28 +159,3 @@ def test_a_template_in_json_has_lines_and_clusters(tmp_path: Path):
     assert found["Member"].after.has_insights is True
     lines = path.read_text().splitlines()
     assert '"Member"' in lines[found["Member"].line - 1]
-
-
-@pytest.mark.parametrize(
-    ("content", "cause"),
-    [
-        (b"a: [", "is not YAML at line 1"),
-        (b"Resources: 1", "has no resources"),
-        (b"", "has no resources"),
-        (b"- a\n", "has no resources"),
-        (b'{"Resources": ', "template.yaml"),
-        (b"Resources:\n  a: &x {}\n  b: *x\n", "line 3"),
-        (b"\xff\xfe\xfa\x00", "template.yaml"),
-        (b"a: \xff", "is not text"),
-        (b"[" * 5000, "nested too deeply"),
-        (b"x" * (1 << 20) + b"y", "larger than any template"),
-    ],
-)
-def test_what_is_no_template_is_refused_in_one_sentence(content: bytes, cause: str, tmp_path: Path):
-    """The file is named, and the place if there is one."""
-    path = tmp_path / "template.yaml"
-    path.write_bytes(content)
-
-    with pytest.raises(DataError, match=r"template\.yaml") as raised:
-        read_cloudformation(path)
-    assert cause in raised.value.message

@@ -94,39 +94,8 @@ def test_a_zone_is_given_or_refused(tmp_path: Path):
     text = "start,name\n2023-02-14 02:30,a\n2023-02-14T01:30:00Z,b\n"
 
     assert [START_S] * 2 == [e.start_s for e in events(tmp_path, text, zone="Europe/Berlin")]
-    assert "line 2: the start 2023-02-14 02:30 has no time zone" in refusal(tmp_path, text).message
     assert isinstance(refusal(tmp_path, text, zone="Europe/Nowhere"), UsageError)
     assert isinstance(refusal(tmp_path, text, zone="../../etc/passwd"), UsageError)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", "contains no event"),
-        ("start,name\n", "contains no event"),
-        ("began,name\n1,a\n", "line 1: there is no column 'start'"),
-        ("start,name\n2023-02-14T01:30:00Z,a\nyesterday,b\n", "line 3: the start 'yesterday' is no time"),
-        ("start,name\n1970-01-01T00:00:00Z,a\n", "line 2: the start"),
-        ("start,name\n,a\n", "line 2: it has no start"),
-        ("start,name\n2023-02-14T01:30:00Z,\n", "line 2: it has no name"),
-        ("start,name\n2023-02-14T01:30:00Z,a,b\n", "line 2: it has 3 fields"),
-        (
-            "start,end,name\n2023-02-14T01:30:00Z,2023-02-14T01:29:00Z,a\n",
-            "line 2: the end 2023-02-14T01:29:00Z is before the start",
-        ),
-        ('[{"start": 1676338200, "name": "a"}, 7]', "record 2: it is no JSON object"),
-        ('{"start": 1676338200, "name": "a"}\n{"start"', "line 2: it is no JSON object"),
-        pytest.param("[" * 100_000, "nested too deeply", id="brackets"),
-        (b"start,name\n\xff\xfe\xfd,a\n", "UTF-8"),
-    ],
-)
-def test_a_bad_row_is_one_sentence_with_its_place(tmp_path: Path, text: str | bytes, expected: str):
-    """The message names the file, the line or record, and the reason."""
-    error = refusal(tmp_path, text)
-
-    assert expected in error.message
-    assert "events.csv'" in error.message
-    assert "\n" not in error.message
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

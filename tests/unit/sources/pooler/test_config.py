@@ -1,5 +1,6 @@
 """Configuration files of poolers, as people write them."""
 
+import re
 import time
 from pathlib import Path
 
@@ -130,40 +131,55 @@ def test_pgpool_includes_files_beside_the_one_that_names_them(tmp_path: Path):
     assert read(tmp_path, text).settings == {"num_init_children": "64", "max_pool": "3", "child_life_time": "0"}
 
 
+NO_CONFIGURATIONS = {
+    "a text": "hello world\n",
+    "nothing": "",
+    "blank lines": "\n\n  \n",
+    "accounts": "root:$y$j9T$abc:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n",
+    "a server's": "port = 5432\nmax_connections = 100\nlisten_addresses = '*'\nlog_connections = on\n",
+    "another ini": "[mysqld]\nport = 3306\nmax_connections = 100\n",
+    "a template": "{% if pooler %}\n{% endif %}\n",
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "line"), [("pgbouncer", "%include pooler.conf"), ("pgpool", "include = 'pooler.conf'")]
+    ("text", "kind", "error", "cause"),
+    [
+        # Files that include each other: as either pooler refuses them.
+        ("%include pooler.conf\n", "pgbouncer", DataError, "10 files deep"),
+        ("include = 'pooler.conf'\n", "pgpool", DataError, "10 files deep"),
+        # Neither pooler starts without a file that is included.
+        ("[pgbouncer]\n%include nowhere.ini\n", None, SourceError, r"nowhere\.ini"),
+        # What cannot be told is asked for.
+        ("shared_buffers = 1GB\n", None, UsageError, "cannot tell whose"),
+        # A wrong path or an empty template in a pipeline would pass otherwise, with nothing found.
+        *(
+            (text, kind, UsageError, "")
+            for kind in ("pgbouncer", "pgpool", None)
+            for text in NO_CONFIGURATIONS.values()
+        ),
+        # The settings of the other pooler have other names, so nothing would be found.
+        *(
+            (text, kind, UsageError, f"It is a configuration of {other}: leave out --kind.$")
+            for text, kind, other in (
+                ("[pgbouncer]\nlisten_port = 6432\n", "pgpool", "PgBouncer"),
+                ("[databases]\norders = host=db1\n", "pgpool", "PgBouncer"),
+                ("num_init_children = 32\nport = 9999\n", "pgbouncer", "Pgpool-II"),
+            )
+        ),
+    ],
 )
-def test_files_that_include_each_other_are_refused(tmp_path: Path, name: str, line: str):
-    """As either pooler refuses them."""
-    with pytest.raises(DataError, match="10 files deep"):
-        read(tmp_path, f"{line}\n", kind=name)
+def test_what_a_pooler_would_not_start_with_is_refused(tmp_path: Path, text: str, kind, error, cause: str):
+    with pytest.raises(error) as refused:
+        read(tmp_path, text, kind=kind)
 
-
-def test_an_included_file_that_is_missing_is_named(tmp_path: Path):
-    """Neither pooler starts without it."""
-    with pytest.raises(SourceError, match=r"nowhere\.ini"):
-        read(tmp_path, "[pgbouncer]\n%include nowhere.ini\n")
+    assert re.search(cause, f"{refused.value.message} {refused.value.hint}")
 
 
 @pytest.mark.parametrize("text", [PGPOOL, PGBOUNCER.replace("%include more.ini", "")])
 def test_no_secret_is_kept(tmp_path: Path, text: str):
     """Passwords, keys and queries of users are not in what was read."""
     assert "hun" not in str(read(tmp_path, text))
-
-
-def test_a_file_of_comments_that_name_settings_is_known(tmp_path: Path):
-    """Debian ships pgpool.conf with everything commented out."""
-    config = read(tmp_path, "#num_init_children = 32\n#max_pool = 4\n")
-
-    assert (config.kind, config.settings) == ("pgpool", {})
-
-
-def test_a_file_that_could_be_anything_is_refused(tmp_path: Path):
-    """What cannot be told is asked for."""
-    with pytest.raises(UsageError, match="cannot tell whose"):
-        read(tmp_path, "shared_buffers = 1GB\n")
-
-    assert read(tmp_path, "max_client_conn = 5\n", kind="pgbouncer").settings
 
 
 def test_a_file_that_is_none_is_refused(tmp_path: Path):
@@ -196,50 +212,12 @@ def test_a_line_of_any_length_is_read_at_once(tmp_path: Path, line: str):
     assert time.process_time() - start < 2.0
 
 
-NO_CONFIGURATIONS = {
-    "a text": "hello world\n",
-    "nothing": "",
-    "blank lines": "\n\n  \n",
-    "accounts": "root:$y$j9T$abc:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n",
-    "a server's": "port = 5432\nmax_connections = 100\nlisten_addresses = '*'\nlog_connections = on\n",
-    "another ini": "[mysqld]\nport = 3306\nmax_connections = 100\n",
-    "a template": "{% if pooler %}\n{% endif %}\n",
-}
-
-
-@pytest.mark.parametrize("kind", ["pgbouncer", "pgpool", None])
-@pytest.mark.parametrize("name", NO_CONFIGURATIONS)
-def test_a_text_without_a_setting_of_the_pooler_is_refused(tmp_path: Path, name, kind):
-    """A wrong path or an empty template in a pipeline would pass otherwise, with nothing found."""
-    path = tmp_path / "file"
-    path.write_text(NO_CONFIGURATIONS[name])
-    with pytest.raises(UsageError):
-        read_pooler_config(path, kind=kind)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "hint"),
-    [
-        ("[pgbouncer]\nlisten_port = 6432\n", "pgpool", "PgBouncer"),
-        ("[databases]\norders = host=db1\n", "pgpool", "PgBouncer"),
-        ("num_init_children = 32\nport = 9999\n", "pgbouncer", "Pgpool-II"),
-    ],
-)
-def test_the_configuration_of_the_other_pooler_is_refused(tmp_path: Path, text, kind, hint):
-    """Its settings have other names, so nothing would be found."""
-    path = tmp_path / "file"
-    path.write_text(text)
-    with pytest.raises(UsageError) as refused:
-        read_pooler_config(path, kind=kind)
-
-    assert f"It is a configuration of {hint}: leave out --kind." == refused.value.hint
-
-
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("[databases]\n", "pgbouncer"),
         ("pool_mode = transaction\n", "pgbouncer"),
+        ("max_client_conn = 5\n", "pgbouncer"),
         ("%include common.ini\n[pgbouncer]\n", "pgbouncer"),
         ("#num_init_children = 32\nport = 5433\n", "pgpool"),
         ("backend_hostname0 = 'db1'\n", "pgpool"),

@@ -5,7 +5,6 @@ import pytest
 from fixtures.prometheus.expositions import page
 from plimsoll.model.metric import Metric
 from plimsoll.sources.prometheus.exporters import Exporter, Subject, classify, track_of
-from plimsoll.sources.reading.reading import Statistic
 
 ARN = "arn:aws:rds:eu-west-1:123456789012:db:orders-primary"
 
@@ -113,24 +112,6 @@ def test_labels_tell_the_exporter_and_the_instance(labels, exporter, subject, la
 def test_sums_over_instances_and_what_is_not_read_are_left_out(labels):
     """A sum over a class or a single volume is not the instance; so are amounts dressed as counters."""
     assert None is track_of(labels)
-
-
-@pytest.mark.parametrize(
-    ("name", "statistic"),
-    [
-        ("aws_rds_read_latency_maximum", Statistic.MAXIMUM),
-        ("aws_rds_burst_balance_minimum", Statistic.MINIMUM),
-        ("aws_rds_read_iops_sum", Statistic.SUM),
-        ("aws_rds_read_iops_sample_count", Statistic.COUNT),
-        ("aws_rds_read_latency_p99", Statistic.OTHER),
-        ("aws_rds_read_latency_average", Statistic.AVERAGE),
-    ],
-)
-def test_the_end_of_a_name_is_its_statistic(name, statistic):
-    track = track_of({"__name__": name, "dbinstance_identifier": "a"})
-
-    assert track is not None
-    assert statistic == track.statistic
 
 
 def test_what_imitates_another_exporter_is_not_taken_for_it():

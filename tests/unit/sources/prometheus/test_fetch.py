@@ -65,17 +65,6 @@ def test_pieces_together_are_the_window(offsets, edge):
     assert expected.tolist() == [t for s in halved for t in s.time_ms.tolist()]
 
 
-def test_a_piece_that_is_too_large_is_halved_until_it_fits():
-    """A server whose limit is lower than most still gives everything."""
-    one = series(1000 * (START_S + np.arange(3600)))
-    with Double([one]) as double, client_of(double) as client:
-        double.samples_max = 1000
-        found = read_samples(client, ALL, (START_S, START_S + 3600), 1)
-
-    np.testing.assert_array_equal(one.time_ms, found[0].time_ms)
-    assert 7 == len(double.requests)  # one whole, two halves, four quarters
-
-
 def test_halving_has_an_end():
     """What does not fit even for five minutes is an error with the remedy."""
     with Double([series(1000 * (START_S + np.arange(600)))]) as double:

@@ -22,12 +22,14 @@ def minutes(count: int, value, step_s: int = 60) -> Gridded:
 
 
 def test_whole_minutes_are_times_of_the_exporter():
-    """They are kept as they are, gaps and all."""
+    """They are kept as they are, gaps and all; a missed scrape is a gap, too."""
     found = gridded(times([0, 60, 300]), np.array([1.0, 2.0, 3.0]))
+    scraped = gridded(times([7.1, 67.1, 187.1, 247.1]), np.array([1.0, 2, 3, 4]))
 
     assert found.has_own_times
     assert [0, 60, 300] == (found.time_s - START_S).tolist()
     assert [1, 2, 3] == found.value.tolist()
+    assert [0, 60, 180, 240] == (scraped.time_s - START_S).tolist()
 
 
 @given(interval_s=st.sampled_from([1, 5, 10, 15, 30]), offset_ms=st.integers(1, 14_999), count=st.integers(5, 60))
@@ -58,12 +60,6 @@ def test_a_longer_interval_gives_its_step_and_no_jitter_makes_a_gap(interval_s, 
     assert interval_s == found.step_s
     assert [interval_s] * 11 == np.diff(found.time_s).tolist()
     assert abs(int(found.time_s[0]) * 1000 - int(rhythm[0])) < 60_005
-
-
-def test_a_missed_scrape_is_a_gap():
-    found = gridded(times([7.1, 67.1, 187.1, 247.1]), np.array([1.0, 2, 3, 4]))
-
-    assert [0, 60, 180, 240] == (found.time_s - START_S).tolist()
 
 
 def test_series_that_continue_each_other_become_one_and_nan_is_a_gap():

@@ -2,7 +2,6 @@
 
 import pytest
 
-from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 from plimsoll.sources.export.read import read_export
 
@@ -23,22 +22,3 @@ def test_the_answer_of_a_range_query_is_read(other, tmp_path):
     assert "orders" == snapshot.instance.identifier
     assert [10.0, 11.0] == snapshot.series[Metric.READ_OPS_PER_S].value.tolist()
     assert bool(other) is ("1 series of 'answer.json'" in {g.metric for g in snapshot.gaps})
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (RESULT % ("vector", ""), "has values at a single time (vector)"),
-        ('{"status":"error","errorType":"bad_data","error":"no"}', "has an error of Prometheus"),
-        (RESULT % ("matrix", "7"), "is not the answer to a range query"),
-    ],
-)
-def test_another_answer_of_prometheus_is_said(text, expected, tmp_path):
-    """In one sentence with what to ask for instead."""
-    file = tmp_path / "answer.json"
-    file.write_text(text)
-    with pytest.raises(DataError) as caught:
-        read_export(file)
-
-    assert expected in caught.value.message
-    assert caught.value.hint.endswith(".")

@@ -27,37 +27,44 @@ def test_an_address_is_what_stands_before_the_interface(given, meant):
 
 
 @pytest.mark.parametrize(
-    ("url", "cause"),
+    ("url", "given", "cause"),
     [
-        ("host:9090", "does not begin with http"),
-        ("ftp://host", "does not begin with http"),
-        ("http://", "names no host"),
-        ("http:///path", "names no host"),
-        ("http://ho st", "names no host"),
-        ("http://host:port", "not the address"),
-        ("http://host:99999", "not the address"),
-        ("http://[::1", "not the address"),
-        ("http://host/?token=s3cret", "has a query"),
-        ("", "does not begin with http"),
+        # An address may hold a password, so the message does not show it.
+        ("host:9090", {}, "does not begin with http"),
+        ("ftp://host", {}, "does not begin with http"),
+        ("http://", {}, "names no host"),
+        ("http:///path", {}, "names no host"),
+        ("http://ho st", {}, "names no host"),
+        ("http://host:port", {}, "not the address"),
+        ("http://host:99999", {}, "not the address"),
+        ("http://[::1", {}, "not the address"),
+        ("http://host/?token=s3cret", {}, "has a query"),
+        ("", {}, "does not begin with http"),
+        # A line break in the value of a header would be a second one.
+        *(
+            ("http://h", {"headers": [text]}, "")
+            for text in ("X-Scope-OrgID", ":v", "X: ", "X Y:v", "X:a\r\nEvil: s3cret", "X:s3cret\x00", "X:ü")
+        ),
+        *(
+            ("http://h", {"match": [text]}, "is not LABEL=VALUE")
+            for text in ("dbidentifier", "=a", "a b=c", "1a=b", "a=", "")
+        ),
+        ("http://h", {"PLIMSOLL_PROM_TOKEN": "s3cret", "PLIMSOLL_PROM_USER": "u"}, "are both set"),
     ],
 )
-def test_what_is_no_address_is_refused_without_repeating_it(url, cause):
-    """It may hold a password, so the message does not show it."""
+def test_what_cannot_be_is_refused_without_repeating_it(url, given, cause):
     with pytest.raises(UsageError) as raised:
-        parsed(url)
+        parsed(url, **given)
 
     assert cause in raised.value.message
     assert "s3cret" not in raised.value.message + raised.value.hint
 
 
-@pytest.mark.parametrize("text", ["dbidentifier", "=a", "a b=c", "1a=b", "a=", ""])
-def test_a_match_is_a_label_and_a_value_with_anything_in_it(text):
+def test_a_match_is_a_label_and_a_value_with_anything_in_it():
     """Only the first `=` divides; the value may hold others, quotes and spaces."""
     server = parsed("http://h", match=["dbidentifier=a", 'team=x="y" z'])
 
     assert (("dbidentifier", "a"), ("team", 'x="y" z')) == server.match
-    with pytest.raises(UsageError, match="is not LABEL=VALUE"):
-        parsed("http://h", match=[text])
 
 
 @pytest.mark.parametrize(
@@ -78,15 +85,6 @@ def test_only_amazons_own_hosts_are_sent_a_signature(host, region):
     assert None is parsed(url, PLIMSOLL_PROM_TOKEN="t").region
 
 
-@pytest.mark.parametrize("text", ["X-Scope-OrgID", ":v", "X: ", "X Y:v", "X:a\r\nEvil: s3cret", "X:s3cret\x00", "X:ü"])
-def test_what_is_no_header_is_refused_without_showing_its_value(text):
-    """A line break in a value would be a second header."""
-    with pytest.raises(UsageError) as raised:
-        parsed("http://h", headers=[text])
-
-    assert "s3cret" not in raised.value.message + raised.value.hint
-
-
 def test_credentials_come_from_variables_or_from_the_address():
     """The address says it for this server; a header on the command line says it for this call."""
     both = {"PLIMSOLL_PROM_USER": "ann", "PLIMSOLL_PROM_PASSWORD": "pw1"}
@@ -97,11 +95,6 @@ def test_credentials_come_from_variables_or_from_the_address():
     assert ("ann", "pw1") == (parsed("http://h", **both).user, parsed("http://h", **both).password)
     assert ("http://h", "bob", "p@ss", None) == (in_url.url, in_url.user, in_url.password, in_url.token)
     assert (None, None, None) == (in_header.token, in_header.user, in_header.password)
-
-
-def test_two_ways_to_say_who_asks_are_refused():
-    with pytest.raises(UsageError, match="are both set"):
-        parsed("http://h", PLIMSOLL_PROM_TOKEN="t", PLIMSOLL_PROM_USER="u")
 
 
 def test_what_is_secret_is_in_no_text_of_the_server():

@@ -60,11 +60,3 @@ def test_hints_fill_what_the_description_leaves_open():
         identifier="a1", engine="postgres", vcpu_count=8, storage=Storage(kind="gp2", volume_count=4)
     )
     assert gaps == []
-
-
-def test_a_description_of_another_instance_is_not_used():
-    """Metrics of one instance and the description of another are not put together."""
-    instance, gaps = describe("a1", known("b1"), [])
-
-    assert instance == Instance(identifier="a1")
-    assert gaps[0].reason == "'a1' is not among the described instances"

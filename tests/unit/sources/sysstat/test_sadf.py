@@ -91,16 +91,11 @@ def test_local_times_are_called_unknown(zone: dict[str, Any], is_known: bool):
     assert is_known is ("time zone" not in gaps(read(document(entry("12:10:00", **zone)))))
 
 
-def test_documents_of_several_days_are_one_snapshot():
-    """`for f in sa20 sa21; do sadf -j $f; done` writes one after another."""
+def test_documents_of_several_days_are_one_snapshot_and_of_several_hosts_are_refused():
+    """`for f in sa20 sa21; do sadf -j $f; done` writes one after another; disks of two hosts are not one story."""
     days = document(entry("12:10:00")) + document(entry("12:10:00", "2026-11-21"))
 
-    times = read(days).series[Metric.READ_BYTES_PER_S].time_s
-    assert [NOON_S, NOON_S + DAY_S] == times.tolist()
-
-
-def test_documents_of_several_hosts_are_refused():
-    """Their disks are not one story."""
+    assert [NOON_S, NOON_S + DAY_S] == read(days).series[Metric.READ_BYTES_PER_S].time_s.tolist()
     with pytest.raises(DataError, match="db1, db2"):
         read(document(entry("12:10:00")) + document(entry("12:20:00"), host="db2"))
 

@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
 from msgspec.structs import replace
 
 import builders
-from plimsoll.errors import UsageError
 from plimsoll.model.instance import Instance
 from plimsoll.sources.targets.one import with_description
 
@@ -48,14 +46,3 @@ def test_the_description_of_another_instance_is_named_and_not_taken(tmp_path):
 
     assert made.instance.db_class is None
     assert any("billing" in gap.reason for gap in made.gaps)
-
-
-def test_a_file_that_describes_nothing_is_refused(tmp_path):
-    """Without a file nothing changes."""
-    made = builders.snapshot(builders.storage([1e6, 2e6]))
-    answer = tmp_path / "instance.json"
-    answer.write_text('{"DBInstances": []}', encoding="utf-8")
-
-    assert made is with_description(made, None, None)
-    with pytest.raises(UsageError, match="describes no instance"):
-        with_description(made, answer, None)

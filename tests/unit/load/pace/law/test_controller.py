@@ -324,25 +324,26 @@ def test_a_deadline_that_is_over_spends_no_faster_than_metrics_follow():
     assert 180 == made.allowance(100).time_left_s
 
 
-def test_without_a_known_ceiling_there_is_nothing_to_pace_by():
-    with pytest.raises(UsageError, match="nothing to pace by"):
-        PaceController((), TERMS)
-
-
 @pytest.mark.parametrize(
-    "wrong",
+    ("chain", "terms", "cause"),
     [
-        {"reserve_ratio": 1.0},
-        {"reserve_ratio": -0.1},
-        {"baseline_share_ratio": 0.0},
-        {"headroom_ratio": 1.0},
-        {"horizon_s": 0.0},
-        {"step_ratio": 0.0},
+        ((), {}, "nothing to pace by"),
+        *(
+            (T3, {name: value}, "not possible")
+            for name, value in (
+                ("reserve_ratio", 1.0),
+                ("reserve_ratio", -0.1),
+                ("baseline_share_ratio", 0.0),
+                ("headroom_ratio", 1.0),
+                ("horizon_s", 0.0),
+                ("step_ratio", 0.0),
+            )
+        ),
     ],
 )
-def test_terms_that_are_not_possible_are_refused(wrong):
-    with pytest.raises(UsageError, match="not possible"):
-        PaceController(T3, PaceTerms(**wrong))
+def test_terms_that_are_not_possible_are_refused(chain, terms, cause):
+    with pytest.raises(UsageError, match=cause):
+        PaceController(chain, PaceTerms(**terms))
 
 
 def test_a_machine_that_slept_for_hours_goes_on():

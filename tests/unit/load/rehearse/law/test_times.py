@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from plimsoll.load.rehearse.law.times import LoadToForecast, by_price, cheapest_of, forecast_of, time_of, with_price
-from rehearsals import BUCKET, FIXED, GB, RANDOM, SAMPLE, SERVER, around
+from rehearsals import FIXED, GB, RANDOM, SAMPLE, SERVER, around
 
 SCATTERED = dataclasses.replace(SAMPLE, indexes=(RANDOM,))
 
@@ -26,13 +26,6 @@ def test_bounds_decide_whether_it_fits(factor, fits):
 
     assert span.low < span.likely < span.high
     assert time(within).fits is fits
-
-
-def test_without_known_credits_the_baseline_is_the_answer():
-    found = time(circumstances=around(BUCKET, balance=None))
-
-    assert found.seconds.likely is not None
-    assert found.credits_end_s is None
 
 
 def test_a_sample_of_a_few_rows_is_no_basis():

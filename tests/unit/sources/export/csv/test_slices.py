@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from fuzz import corpus
-from plimsoll.errors import DataError
 from plimsoll.model.metric import Metric
 from plimsoll.sources.export.columns import Numbers, TableColumns, TableTimes, Words, texts_of
 from plimsoll.sources.export.csv import slices
@@ -69,16 +68,6 @@ def test_a_line_break_in_quotes_ends_no_slice(monkeypatch):
         assert {0} == {end % len(row) for _, end in table._slices()}
 
 
-def test_metrics_of_a_long_table_share_their_times(tmp_path, monkeypatch):
-    """Twelve metrics with the same minutes have one array of times, read in however many slices."""
-    monkeypatch.setattr(slices, "SLICE_BYTES", 500)
-    reading = Reading()
-    read_csv(corpus.csv_long(corpus.made(50)), reading, where="f", path=tmp_path / "f.csv")
-
-    assert 12 == len(reading.blocks)
-    assert 1 == len({id(b.time_s) for b in reading.blocks})
-
-
 def test_a_long_table_with_an_odd_cell_is_read_as_text(tmp_path, monkeypatch):
     """A unit in the last slice is found for the whole column, as if the table had not been cut."""
     data = b"time,metric,value\n" + b"1615198440,ReadIOPS,5\n" * 9 + b"1615198500,ReadIOPS,7 io/s\n"
@@ -139,17 +128,3 @@ def test_rows_may_be_written_in_any_way(tmp_path, rows, values):
     read_csv(b"time,ReadIOPS,WriteIOPS\n" + rows, reading, where="f", path=tmp_path / "f.csv")
 
     assert values == reading.blocks[0].value.tolist()
-
-
-@pytest.mark.parametrize(
-    ("rows", "cause"),
-    [
-        (b'1615198440,5,"open\n1615198500,7,8\n', "is not a readable table"),
-        (b'1615198440,5,"a"b\n', "is not a readable table"),
-        (b'1615198440,5,"' + b"x" * 6_000_000, "does not end"),
-    ],
-)
-def test_quotes_that_do_not_end_are_one_sentence(tmp_path, rows, cause):
-    data = b"time,ReadIOPS,WriteIOPS\n" + rows
-    with pytest.raises(DataError, match=cause):
-        read_csv(data, Reading(), where="f", path=tmp_path / "f.csv")
