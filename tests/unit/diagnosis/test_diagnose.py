@@ -208,6 +208,7 @@ def test_a_class_that_only_the_account_knows_has_the_limits_of_its_ec2_type():
 
     assert Family.INSTANCE_EBS_THROUGHPUT == diagnosis.intervals[0].family
     assert "ec2:DescribeInstanceTypes of z9z.large, read on 2026-11-22" in gap.remedy
+    assert "instance class" not in {m.name for m in diagnosis.missing}
 
 
 def test_the_volumes_limits_are_kept_for_an_unknown_class():
@@ -228,15 +229,6 @@ def test_a_host_without_a_class_has_an_unknown_limit():
 
     assert (Family.UNKNOWN, Phase.FIXED, None) == (interval.family, interval.phase, interval.ceiling)
     assert diagnosis.findings[0].title.startswith("host stayed at 100")
-
-
-def test_origin_and_simulation_are_carried_through():
-    """What the snapshot says of itself is what the diagnosis says."""
-    diagnosis = of(quiet())
-
-    assert (True, "a test", M5) == (diagnosis.is_simulated, diagnosis.source, diagnosis.instance)
-    assert (START_S, START_S + 12 * 3600) == diagnosis.window_s
-    assert 60 == diagnosis.step_s
 
 
 def test_buckets_and_forecasts_are_part_of_it():

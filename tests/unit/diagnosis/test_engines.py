@@ -14,7 +14,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.units import KIB, gib, mb_per_s, mib_per_s
@@ -146,26 +146,6 @@ def test_aurora_is_never_reported_as_up_against_a_storage_limit(engine: str):
 
         assert found.binding is not None
         assert (Family.UNKNOWN, None) == (found.binding.family, found.binding.ceiling)
-
-
-def test_a_class_that_only_ec2_knows_is_diagnosed():
-    """The provider's own numbers are enough, and the class is not called unknown."""
-    instance = Instance(
-        db_class="db.r99.2xlarge",
-        engine="postgres",
-        ebs_limits=EbsLimits(
-            baseline_bytes_per_s=mb_per_s(400),
-            burst_bytes_per_s=mb_per_s(400),
-            baseline_ops_per_s=20_000,
-            burst_ops_per_s=20_000,
-            source="ec2:DescribeInstanceTypes of r99.2xlarge",
-            read_on="2027-01-01",
-        ),
-    )
-    found = incident(instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(400), size_bytes=64 * KIB)
-
-    assert Family.INSTANCE_EBS_THROUGHPUT == found.binding.family
-    assert "instance class" not in {missing.name for missing in found.missing}
 
 
 def test_serverless_at_its_largest_capacity_is_bound_by_it():

@@ -7,7 +7,7 @@ import builders
 from builders import ceiling
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.diagnosis.headroom import resources_of
-from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -29,6 +29,13 @@ def of(family: Family, *values, ceilings=CEILINGS, time_at=()) -> Resource:
     snapshot = builders.snapshot(*values)
     found = resources_of(snapshot, frame_of(snapshot), ceilings, time_at)
     return next(r for r in found if r.family == family)
+
+
+def at(row: Ceiling, seconds: float) -> CeilingTime:
+    return CeilingTime(
+        family=row.family, phase=row.phase, dimension=row.dimension, level=row.value, seconds=seconds,
+        interval_count=1, ceiling=row,
+    )  # fmt: skip
 
 
 def minutes(calm: float, busy: float, count: int, total: int = 240) -> np.ndarray:
@@ -120,11 +127,7 @@ def test_above_the_baseline_credits_decide(peak, balance, verdict):
 
 def test_the_ceiling_that_binds_is_the_one_shown():
     """Where a legacy limit binds, its number stands in the row, and the time above 80 % is of it."""
-    at = CeilingTime(
-        family=EBS, phase=Phase.LEGACY, dimension=Dimension.THROUGHPUT, level=60e6, seconds=2400,
-        interval_count=1, ceiling=LEGACY,
-    )  # fmt: skip
-    resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at,))
+    resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at(LEGACY, 2400),))
 
     assert (LEGACY, 40.0) == (resource.ceiling, resource.minutes_above_80)
     assert "present limit is 100 MB/s" in resource.note
@@ -158,20 +161,10 @@ def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
     assert "no documented limit" in resource.note
 
 
-@pytest.mark.parametrize(("phase", "expected"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
-def test_what_bound_binds(phase, expected):
+@pytest.mark.parametrize(("row", "expected"), [(BASELINE, False), (LEGACY, True)])
+def test_what_bound_binds(row, expected):
     """Time at a ceiling makes the verdict, with its length; a legacy limit is called so."""
-    row = BASELINE if phase == Phase.BASELINE else LEGACY
-    at = CeilingTime(
-        family=EBS,
-        phase=phase,
-        dimension=Dimension.THROUGHPUT,
-        level=row.value,
-        seconds=5400,
-        interval_count=2,
-        ceiling=row,
-    )
-    resource = of(EBS, builders.storage(minutes(20e6, 30e6, 5)), time_at=(at,))
+    resource = of(EBS, builders.storage(minutes(20e6, 30e6, 5)), time_at=(at(row, 5400),))
 
     assert Verdict.BINDS == resource.verdict
     assert "1 h 30 min" in resource.note

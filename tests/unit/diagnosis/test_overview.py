@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Forecast, Missing, Verdict
-from plimsoll.model.overview import BoundTime, NearestResource, OverviewRow, RemainingAmount, UnreadInstance
+from plimsoll.model.overview import OverviewRow, RemainingAmount, UnreadInstance
 from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
-from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, WINDOW, fleet, row
+from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, WINDOW, bound, fleet, near, row
 from unit.reports.fixture_parts import (
     CEILINGS,
     CPU,
@@ -235,38 +235,6 @@ def test_what_should_have_been_measured_is_the_window_that_was_asked_for():
     assert (3 * DAY_S, DAY_S) == (asked, unasked)
 
 
-def test_the_order_is_that_of_urgency():
-    """Bound now, bound for longer, near, unknown, unread, slack."""
-    overview = fleet()
-    names = [
-        item.identifier if isinstance(item, UnreadInstance) else item.instance.identifier for item in overview.ranked
-    ]
-
-    assert names[:10] == [
-        *("search-primary", "claims-pipeline-eu-central-1-loading", "billing", "legacy-host"),
-        *("reports", "sessions", "audit", "replica-1", "replica-2", "replica-3"),
-    ]
-    assert ["creating-now", "restricted-1", "restricted-2"] == names[10:13]
-    assert "orders-36" == names[13]
-    assert 50 == len(names)
-
-
-def test_bound_now_goes_before_bound_longer():
-    """A short stretch at the end is more urgent than a long one in the morning."""
-    longer, now = (changed(PRESSED[0], instance=changed(PRESSED[0].instance, identifier=n)) for n in "ab")
-    longer = changed(longer, now=None)
-    now = changed(now, binding=changed(now.binding, seconds=60.0))
-
-    assert "b" == fleet((longer, now), ()).rows[0].instance.identifier
-
-
-def test_ties_are_broken_by_identifier():
-    """Of equal instances the first in the alphabet is first."""
-    rows = [row(name, Verdict.UNKNOWN) for name in ("c", "a", "b")]
-
-    assert ["a", "b", "c"] == [r.instance.identifier for r in fleet(rows, ()).rows]
-
-
 def test_the_window_is_what_the_rows_cover_where_none_was_asked_for():
     """First start and last end over all instances that have samples."""
     early = row("a", window_s=(WINDOW[0] - 600, WINDOW[1] - 600))
@@ -280,26 +248,9 @@ def test_the_window_is_what_the_rows_cover_where_none_was_asked_for():
 def rows(draw):
     """A row of any verdict; names repeat, so that ties come."""
     verdict = draw(st.sampled_from(Verdict))
-    at = BoundTime(
-        family=Family.VOLUME_IOPS,
-        phase=Phase.FIXED,
-        former_phase=None,
-        dimension=Dimension.IOPS,
-        value=3000.0,
-        seconds=draw(st.sampled_from([60.0, 600.0, 7200.0])),
-        share_ratio=0.1,
-        interval_count=1,
-        first_s=WINDOW[0],
-        last_s=WINDOW[1],
-    )
-    close = NearestResource(
-        family=Family.CPU,
-        name="CPU",
-        verdict=Verdict.SLACK,
-        peak_ratio=draw(st.sampled_from([0.2, 0.9])),
-        headroom=0.1,
-        unit="ratio",
-    )
+    seconds = draw(st.sampled_from([60.0, 600.0, 7200.0]))
+    at = bound(Family.VOLUME_IOPS, Phase.FIXED, 3000.0, seconds, dimension=Dimension.IOPS)
+    close = near("CPU", Family.CPU, draw(st.sampled_from([0.2, 0.9])), unit="ratio")
     is_bound = verdict is Verdict.BINDS and draw(st.booleans())
     return row(
         draw(st.sampled_from("abc")),

@@ -158,22 +158,6 @@ def test_of_several_columns_it_is_reported_that_none_is_sure():
     assert "public.documents.scan" == told.subject
 
 
-def test_short_columns_and_numbers_are_not_suspected():
-    """What is shorter than a pointer is in the row, and numbers leave it last."""
-    watched = sent(columns=("Body",))
-    columns = (
-        *watched.last.relations[0].columns,
-        column("title", mean_width_bytes=5.0),
-        column("price", storage="main", mean_width_bytes=18.0),
-    )
-    relations = (msgspec.structs.replace(watched.last.relations[0], columns=columns), watched.last.relations[1])
-    last = msgspec.structs.replace(watched.last, relations=relations)
-    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
-
-    assert "public.documents.Body" == cause.subject
-    assert 'EXCLUDED."Body"' in cause.remedies[1].commands[0]
-
-
 @pytest.mark.parametrize(
     ("owner", "toast", "live_rows"),
     [

@@ -264,17 +264,37 @@ def test_one_that_ended_after_the_last_glance_is_over():
     assert 0.0 == cause.uncounted_bytes_per_s
 
 
-def test_vacuums_of_other_days_do_not_end_the_one_that_runs():
-    """Three by hand before the first reading are no sign that the fourth is over."""
-    seen = watched(is_automatic=False)
+def vacuumed_before(seen: Observation) -> Observation:
+    """The same, with three vacuums by hand before the first reading."""
     first, last = (
         msgspec.structs.replace(r, relations=tuple(msgspec.structs.replace(x, vacuum_count=3) for x in r.relations))
         for r in (seen.first, seen.last)
     )
-    (cause,) = causes(msgspec.structs.replace(seen, first=first, last=last), budget())
+    return msgspec.structs.replace(seen, first=first, last=last)
 
-    assert "is over" not in cause.title
-    assert any("pg_cancel_backend" in c for r in cause.remedies for c in r.commands)
+
+@pytest.mark.parametrize(
+    ("seen", "words", "is_cancelled"),
+    [
+        # Those of other days are no sign that this one is over.
+        (vacuumed_before(watched(is_automatic=False)), "scanning heap", True),
+        # The last glance no longer sees it.
+        (
+            msgspec.structs.replace(watched(), glances=(*watched().glances, glance(70))),
+            "ran for 1 h 1 min and has ended",
+            False,
+        ),
+        # What prevents wraparound may only be slowed down.
+        (watched(is_wraparound=True), "do not cancel it", False),
+    ],
+    ids=["other days", "over", "wraparound"],
+)
+def test_only_a_vacuum_that_runs_and_may_end_is_cancelled(seen: Observation, words: str, is_cancelled: bool):
+    """No command ends what is over already, or what keeps the server alive."""
+    (cause,) = causes(seen, budget(ceiling_bytes_per_s=CEILING))
+
+    assert words in cause.title + cause.text
+    assert is_cancelled == any("pg_cancel_backend" in c for r in cause.remedies for c in r.commands)
 
 
 @pytest.mark.parametrize(("running_s", "words"), [(0.0, []), (40.0, ["25 % of its time"])])
@@ -329,32 +349,14 @@ def test_a_moment_of_a_small_vacuum_is_not_reported(size_mb: int, count: int):
     assert count == len(causes(seen, budget(None, None)))
 
 
-def test_a_vacuum_that_is_over_says_so():
-    """A vacuum that the last glance no longer sees is not reported as running, and there is no advice to cancel it."""
-    seen = watched()
-    over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(70)))
-    (cause,) = causes(over, budget())
-
-    assert "ran for 1 h 1 min and has ended" in cause.title
-    assert not any("pg_cancel" in c for r in cause.remedies for c in r.commands)
-
-
-def test_wraparound_is_never_cancelled():
-    """A vacuum that prevents wraparound may only be slowed down."""
-    (cause,) = causes(watched(is_wraparound=True), budget(ceiling_bytes_per_s=CEILING))
-
-    assert "do not cancel it" in cause.text
-    assert not any("pg_cancel" in c for r in cause.remedies for c in r.commands)
-
-
 def test_runs_too_short_for_a_glance_are_summed():
-    """What autovacuum did unseen is reported, with the tables it ended with."""
-    seen = msgspec.structs.replace(inside(read=6000e6, own_blocks=0), glances=())
+    """What autovacuum did unseen is reported, with the tables it ended with, by what it read and wrote."""
 
-    def cause_of_runs(count: int, load: float) -> Cause:
+    def cause_of_runs(count: int, load: float, *, written: float = 0.0, read: float = 6000e6) -> Cause:
+        seen = msgspec.structs.replace(inside(read=read, own_blocks=0), glances=())
         relations = tuple(msgspec.structs.replace(r, autovacuum_count=count) for r in seen.last.relations)
         last = msgspec.structs.replace(seen.last, relations=relations)
-        (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(load, 0.0))
+        (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(load, written))
         return cause
 
     # 100 MB/s of 210, and of 3,000; what came once is chance.
@@ -363,17 +365,10 @@ def test_runs_too_short_for_a_glance_are_summed():
         cause_of_runs(*case).severity for case in ((2, 210e6), (2, 3000e6), (1, 210e6))
     ]
     assert "is chance" in cause_of_runs(1, 210e6).text
-
-
-def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
-    """6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load."""
-    seen = msgspec.structs.replace(inside(read=360e6, own_blocks=0), glances=())
-    relations = tuple(msgspec.structs.replace(r, autovacuum_count=2) for r in seen.last.relations)
-    last = msgspec.structs.replace(seen.last, relations=relations)
-    (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(10e6, 2.2e6))
-
-    assert cause.share_of_load == pytest.approx(0.5)
-    assert (cause.read_bytes_per_s, cause.written_bytes_per_s) == pytest.approx((6e6, 1e5))
+    # 6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load.
+    small = cause_of_runs(2, 10e6, written=2.2e6, read=360e6)
+    assert small.share_of_load == pytest.approx(0.5)
+    assert (small.read_bytes_per_s, small.written_bytes_per_s) == pytest.approx((6e6, 1e5))
 
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():

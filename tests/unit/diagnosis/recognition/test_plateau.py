@@ -38,26 +38,6 @@ def pressed(level: float, **how) -> dict:
     return builders.held_at(demand, level, **({"rng": rng(), "size_bytes": size} | how))
 
 
-def test_one_ceiling_is_one_plateau():
-    """Four hours behind one ceiling are one plateau at its number, nearly certain."""
-    (plateau,) = of(builders.snapshot(pressed(100e6)))
-
-    assert Dimension.THROUGHPUT == plateau.dimension
-    np.testing.assert_allclose(plateau.level, 100e6, rtol=0.002)
-    assert [[4 * HOUR, 8 * HOUR]] == plateau.runs.tolist()
-    assert plateau.probability > 0.95
-    assert plateau.best.ceiling is None
-    assert 0.0 == plateau.documented
-
-
-def test_a_ceiling_of_iops_is_found_in_operations():
-    """Where operations stand still and bytes vary with the I/O size, the limit is one of IOPS."""
-    (plateau,) = of(builders.snapshot(pressed(6000, dimension=Dimension.IOPS)))
-
-    assert Dimension.IOPS == plateau.dimension
-    np.testing.assert_allclose(plateau.level, 6000, rtol=0.002)
-
-
 def test_the_catalog_names_what_is_found():
     """The same plateau is a documented limit where its number is documented."""
     row = ceiling(EBS, Phase.FIXED, 100e6)
@@ -117,18 +97,6 @@ def test_a_burst_and_then_a_baseline_are_two():
     assert {400: [[120, 180]], 100: [[180, 420]]} == found
 
 
-def test_no_sample_belongs_to_two_plateaus():
-    """Each minute is held by one ceiling at most."""
-    values = pressed(6000, dimension=Dimension.IOPS, size_bytes=16_384)
-    rows = (ceiling(EBS, Phase.FIXED, 6000 * 16_384), ceiling(IOPS, Phase.FIXED, 6000))
-    count = np.zeros(12 * HOUR)
-    for plateau in of(builders.snapshot(values), *rows):
-        for start, end in plateau.runs:
-            count[start:end] += 1
-
-    assert count.max() == 1
-
-
 def test_an_empty_balance_takes_the_place_of_waiting():
     """A producer that slows down with its storage waits little, but an empty balance tells."""
     row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
@@ -140,19 +108,6 @@ def test_an_empty_balance_takes_the_place_of_waiting():
     (plateau,) = of(builders.snapshot(values, emptied), row)
     assert row == plateau.best.ceiling
     assert plateau.balances[BYTES].is_empty
-
-
-def test_flat_demand_at_ease_is_no_plateau():
-    """A steady producer whose requests do not wait is not at a ceiling, number or not."""
-    row = ceiling(EBS, Phase.FIXED, 100e6)
-    rate = builders.working_day(rng(), 30e6, 60e6, spread=0.3)
-    rate[4 * HOUR : 8 * HOUR] = 100e6
-    size = 16_384 * builders.wander(rng(), rate.size, 0.05)
-    latency = 0.0008 * builders.wander(rng(), rate.size, 0.05)
-    values = builders.storage(rate, size_bytes=size, latency_s=latency)
-
-    assert [] == of(builders.snapshot(values), row)
-    assert [] == of(builders.snapshot(values))
 
 
 def test_without_waiting_measured_a_documented_number_carries_the_claim():
@@ -179,16 +134,6 @@ def test_error_bars_are_no_narrower_than_enforcement():
     few, many = (of(builders.snapshot(pressed(100e6, jitter=jitter)))[0].level_log_se for jitter in (0.0001, 0.004))
 
     assert 0.0015 <= few < many < 0.01
-
-
-def test_what_was_not_measured_is_not_invented():
-    """A hole of two hours in a plateau belongs to no stretch of it."""
-    values = pressed(100e6)
-    for value in values.values():
-        value[5 * HOUR : 7 * HOUR] = np.nan
-    (plateau,) = of(builders.snapshot(values))
-
-    assert [[4 * HOUR, 5 * HOUR], [7 * HOUR, 8 * HOUR]] == plateau.runs.tolist()
 
 
 def test_only_a_balance_of_its_own_refutes_a_baseline():

@@ -7,7 +7,7 @@ import pytest
 from plimsoll.model.ceiling import Phase
 from plimsoll.units import kib
 from plimsoll_lab.fit.fit import fit_sweep
-from plimsoll_lab.model.sweep import Direction, Pattern, Sweep, SweepFit, UnitEvidence
+from plimsoll_lab.model.sweep import Direction, Pattern, Sweep, UnitEvidence
 from simulated_sweeps import SIZES_KIB, UNIT_BYTES, point, stage, sweep
 
 POWERS_KIB = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -267,12 +267,3 @@ def test_reads_and_writes_are_fitted_apart():
     both = msgspec.structs.replace(reads, points=(*reads.points, *writes))
 
     assert [Direction.READ, Direction.WRITE] == [fit.direction for fit in fit_sweep(both).phases]
-
-
-def test_an_experiment_survives_json():
-    """Sweep and fit come back as they were."""
-    whole = sweep(GP2, phases=BOTH, patterns=tuple(Pattern))
-    fit = fit_sweep(whole)
-
-    assert whole == msgspec.json.decode(msgspec.json.encode(whole), type=Sweep)
-    assert fit == msgspec.json.decode(msgspec.json.encode(fit), type=SweepFit)

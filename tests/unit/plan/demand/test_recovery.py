@@ -48,17 +48,11 @@ def test_demand_without_a_ceiling_is_what_was_served():
 
 
 def test_behind_a_ceiling_more_was_asked_for_than_was_served():
-    """
-    Four pegged hours are throttled, and every path asks for at least as much by any moment; the assumptions
-    say what nobody saw, and what is lost.
-    """
+    """Four pegged hours are throttled; the assumptions say what nobody saw, and what is lost."""
     demand = recovered(pressed(200e6))
 
     assert demand.summary.held_back_s == pytest.approx(4 * 3600, abs=300)
     assert sum(path.weight for path in demand.paths) == pytest.approx(1)
-    served = np.cumsum(demand.served_ops_per_s)
-    for path in demand.paths:
-        assert np.all(np.cumsum(path.ops_per_s) >= served * (1 - 1e-9))
     assert any("we could not see" in text for text in demand.summary.assumptions)
     assert any("uses any throughput it gets" in text for text in demand.summary.assumptions)
 

@@ -18,18 +18,18 @@ SIZE = 10_000.0
 N = 100
 
 
-def demand_of(*asked: FloatArray, is_free_seen: bool = True, **more) -> Demand:
-    """A simulated window of 100 minutes with equally likely demands in ops/s; the first was served."""
+def demand_of(*asked: FloatArray, is_free_seen: bool = True, size_bytes: float = SIZE, **more) -> Demand:
+    """A simulated window of minutes with equally likely demands in ops/s; the first was served."""
     paths = tuple(DemandPath(ops_per_s=a, is_carried=False, weight=1 / len(asked)) for a in asked)
-    ones = np.ones(N)
+    ones = np.ones(asked[0].size)
     fields = {
         "step_s": 60.0,
-        "time_s": 60 * np.arange(N),
+        "time_s": 60 * np.arange(ones.size),
         "is_measured": ones > 0,
         "is_held_back": ones < 0,
         "served_ops_per_s": asked[0],
-        "served_bytes_per_s": asked[0] * SIZE,
-        "io_size_bytes": SIZE * ones,
+        "served_bytes_per_s": asked[0] * size_bytes,
+        "io_size_bytes": size_bytes * ones,
         "base_latency_s": 0.001 * ones,
         "latency_s": 0.001 * ones,
         "balance_at_start": {},

@@ -12,10 +12,11 @@ from plimsoll.catalog.load import catalog
 from plimsoll.kernel import Stage
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import DemandSummary, LoadResponse, WorkTime
+from plimsoll.model.plan import WorkTime
 from plimsoll.model.series import BoolArray, FloatArray
-from plimsoll.plan.demand.recovery import Demand, DemandPath
+from plimsoll.plan.demand.recovery import Demand
 from plimsoll.plan.judge.work import jobs_of, seconds_seen, text_of, unexplained_of, work_of
+from unit.plan.judge.test_effect import demand_of
 
 HOUR = 60
 T3, T4G, M6G = "db.t3.xlarge", "db.t4g.xlarge", "db.m6g.xlarge"
@@ -25,38 +26,10 @@ SIZE = 65_536.0
 
 def at_a_ceiling(served_bytes_per_s: FloatArray, is_held: BoolArray) -> Demand:
     """A window of minutes in which so much was served, some of it throttled."""
-    ops = served_bytes_per_s / SIZE
-    count = ops.size
-    path = DemandPath(ops_per_s=ops, is_carried=True, weight=1.0)
-    return Demand(
-        step_s=60.0,
-        time_s=60 * np.arange(count),
-        is_measured=np.ones(count, dtype=np.bool_),
-        is_held_back=is_held,
-        served_ops_per_s=ops,
-        served_bytes_per_s=served_bytes_per_s,
-        io_size_bytes=np.full(count, SIZE),
-        base_latency_s=np.full(count, 0.001),
-        latency_s=np.full(count, 0.001),
-        balance_at_start={"instance_ebs_throughput": 1.0, "instance_ebs_iops": 1.0},
-        burst_s={},
-        paths=(path,),
-        low=path,
-        middle=path,
-        high=path,
-        is_free_seen=True,
-        summary=DemandSummary(
-            measured_s=60.0 * count,
-            held_back_s=60.0 * float(is_held.sum()),
-            loop=LoadResponse.UNKNOWN,
-            loop_reason="",
-            is_lower_bound=False,
-            peak_bytes_per_s=None,
-            peak_ops_per_s=None,
-            held_back_bytes=None,
-            assumptions=(),
-        ),
-    )
+    full = {"instance_ebs_throughput": 1.0, "instance_ebs_iops": 1.0}
+    made = demand_of(served_bytes_per_s / SIZE, size_bytes=SIZE, is_held_back=is_held, balance_at_start=full)
+    path = replace(made.high, is_carried=True)
+    return replace(made, paths=(path,), low=path, middle=path, high=path)
 
 
 def chain(db_class: str) -> tuple[Stage, ...]:
@@ -120,14 +93,6 @@ def test_throughput_alone_does_not_explain_the_published_hour():
 
     assert hours(demand, M6G) == pytest.approx(3.2, rel=0.02)
     assert (2.50e12, 2.14e12) == pytest.approx((volume, 593.75e6 * 3600), rel=0.002)
-
-
-@pytest.mark.parametrize("pause_every", [None, 150, 60])
-def test_a_class_with_the_same_limits_takes_the_same_hours(pause_every: int | None):
-    """db.t4g.xlarge has the limits of db.t3.xlarge to the byte."""
-    demand = load(pause_every=pause_every, pause=3)
-
-    assert work_of(demand, chain(T3)) == work_of(demand, chain(T4G))
 
 
 def with_equal_limits() -> list[tuple[str, str]]:

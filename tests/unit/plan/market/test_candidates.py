@@ -14,6 +14,14 @@ from plimsoll.plan.market.candidates import orderable_classes
 from plimsoll.plan.market.storages import describe_storage
 
 ENGINES = ("postgres", "mysql", "mariadb", "oracle-ee", "sqlserver-se", "db2-se")
+FROM_EC2 = EbsLimits(
+    baseline_bytes_per_s=90e6,
+    burst_bytes_per_s=350e6,
+    baseline_ops_per_s=4000,
+    burst_ops_per_s=15_700,
+    source="ec2:DescribeInstanceTypes",
+    read_on="2026-11-01",
+)
 
 
 def on(storage: Storage, engine: str = "postgres") -> Instance:
@@ -209,15 +217,7 @@ def test_volumes_that_were_counted_stay_while_the_layout_does():
 
 def test_what_is_known_of_a_class_goes_with_it():
     """EBS limits, cores and connections that the instance reported are those of its present class."""
-    result = EbsLimits(
-        baseline_bytes_per_s=90e6,
-        burst_bytes_per_s=350e6,
-        baseline_ops_per_s=4000,
-        burst_ops_per_s=15_700,
-        source="ec2:DescribeInstanceTypes of t3.xlarge",
-        read_on="2026-11-01",
-    )
-    before = claims(ebs_limits=result, vcpu_count=4, connection_max=500, pending=("class db.m5.large",))
+    before = claims(ebs_limits=FROM_EC2, vcpu_count=4, connection_max=500, pending=("class db.m5.large",))
     found = offered(before)
     is_same = list(found.is_same_class)
     other, same = is_same.index(False), is_same.index(True)
@@ -225,20 +225,12 @@ def test_what_is_known_of_a_class_goes_with_it():
     assert found.instance(other).ebs_limits is None
     assert found.instance(other).connection_max is None
     assert found.instance(other).pending == ()
-    assert found.instance(same).ebs_limits == result
+    assert found.instance(same).ebs_limits == FROM_EC2
 
 
 def test_a_class_unknown_to_the_catalog_may_be_left():
     """The provider's answer about it is enough for a comparison with others."""
-    found = EbsLimits(
-        baseline_bytes_per_s=90e6,
-        burst_bytes_per_s=350e6,
-        baseline_ops_per_s=4000,
-        burst_ops_per_s=15_700,
-        source="ec2:DescribeInstanceTypes of z9.xlarge",
-        read_on="2026-11-01",
-    )
-    before = claims(db_class="db.z9.xlarge", ebs_limits=found, vcpu_count=4, memory_bytes=16 * 1024**3)
+    before = claims(db_class="db.z9.xlarge", ebs_limits=FROM_EC2, vcpu_count=4, memory_bytes=16 * 1024**3)
 
     assert "db.z9.xlarge" in classes(offered(before))
     assert "db.m6g.xlarge" in classes(offered(before))

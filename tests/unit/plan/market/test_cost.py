@@ -41,15 +41,6 @@ def io1(ops: float) -> Storage:
     return Storage(kind="io1", size_gib=100, provisioned_ops_per_s=ops)
 
 
-def test_the_published_change_of_class_costs_67_cents_a_day():
-    """db.t3.xlarge to db.m6g.xlarge with PostgreSQL in us-east-1 is 24 × $0.028 = $0.672 a day, exactly."""
-    before, after = bought("db.t3.xlarge"), bought("db.m6g.xlarge")
-
-    more = usd_per_day_more(before, priced(before), after, priced(after))
-
-    assert Decimal("0.672") == more
-
-
 def test_a_sum_is_of_hours_and_of_space():
     """730 hours at $0.318 and 200 GiB of gp2 at $0.115 are $255.14 a month."""
     cost = priced(bought("db.m6g.xlarge"))
