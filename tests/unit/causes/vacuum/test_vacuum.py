@@ -183,40 +183,35 @@ def inside(*, read: float, own_blocks: int) -> Observation:
     )
 
 
-def test_a_vacuum_inside_the_window_is_counted():
-    """What began and ended between the readings is in pg_stat_io whole, and no estimate."""
-    (cause,) = causes(inside(read=60e6, own_blocks=10**6), budget(2e6, 1e6))
-
-    assert not cause.is_estimated
-    assert cause.text.startswith("Bytes are counted by pg_stat_io.")
-    assert (cause.read_bytes_per_s, cause.written_bytes_per_s) == pytest.approx((1e6, 1e5))
-
-
-def test_reads_of_catalogs_are_not_the_vacuums():
-    """Workers read catalogs too: a vacuum read no more than its relation was read."""
-    (cause,) = causes(inside(read=60e6, own_blocks=1000), budget(2e6, 1e6))
-
-    assert cause.read_bytes_per_s == pytest.approx(1000 * BLOCK_BYTES / 60)
-
-
-def test_hours_that_were_not_watched_are_not_counted():
-    """A vacuum that ends in the window gives pg_stat_io all its bytes at once; the window's are estimated."""
+def ended() -> Observation:
+    """A vacuum that ends in the window gives `pg_stat_io` all its bytes at once."""
     seen = watched()
-    ended = msgspec.structs.replace(
-        seen,
-        last=msgspec.structs.replace(seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=300e9),)),
-        glances=(*seen.glances, glance(59)),
-    )
-    (cause,) = causes(ended, budget(5000e6, 0.0))
-
-    assert cause.read_bytes_per_s == pytest.approx(100e6, rel=0.01)
+    whole = io_row("autovacuum worker", "vacuum", read_bytes=300e9)
+    last = msgspec.structs.replace(seen.last, io=(whole,))
+    return msgspec.structs.replace(seen, last=last, glances=(*seen.glances, glance(59)))
 
 
-def test_skipped_pages_cost_nothing():
-    """Blocks that go by faster than costs allow were skipped; the cost limit bounds the bytes."""
-    (cause,) = causes(watched(read=4000e6, written=0.0), budget())
+@pytest.mark.parametrize(
+    ("seen", "read_bytes_per_s", "is_estimated"),
+    [
+        # What began and ended between the readings is in pg_stat_io whole.
+        (inside(read=60e6, own_blocks=10**6), 1e6, False),
+        # Workers read catalogs too: a vacuum read no more than its relation was read.
+        (inside(read=60e6, own_blocks=1000), 1000 * BLOCK_BYTES / 60, False),
+        # Hours that were not watched are not counted.
+        (ended(), 100e6, True),
+        # Blocks that go by faster than costs allow were skipped; the cost limit bounds the bytes.
+        (watched(read=4000e6, written=0.0), 409.6e6, True),
+    ],
+    ids=["inside", "catalogs", "ended", "skipped"],
+)
+def test_only_the_reads_of_a_vacuum_in_the_window_are_its_bytes(seen, read_bytes_per_s, is_estimated):
+    """Counted where `pg_stat_io` has them, and estimated where not."""
+    (cause,) = causes(seen, budget(2e6, 1e6))
 
-    assert cause.bytes_per_s == pytest.approx(409.6e6, rel=0.01)
+    assert is_estimated == cause.is_estimated
+    assert is_estimated != cause.text.startswith("Bytes are counted by pg_stat_io.")
+    assert read_bytes_per_s == pytest.approx(cause.read_bytes_per_s, rel=0.01)
 
 
 def test_the_run_that_goes_on_is_added_to_those_that_ended():

@@ -86,17 +86,6 @@ def test_partly_pegged_minutes_are_not_a_second_level():
     np.testing.assert_allclose(plateaus[0].level, 100e6, rtol=0.003)
 
 
-def test_a_burst_and_then_a_baseline_are_two():
-    """What holds while credits last and what holds afterwards are two ceilings, apart in time."""
-    demand = np.concatenate((30e6 * builders.wander(rng(), 2 * HOUR, 0.3), np.full(5 * HOUR, 900e6)))
-    limit = np.where(np.arange(demand.size) < 3 * HOUR, 400e6, 100e6)
-    size = 16_384 * builders.wander(rng(), demand.size, 0.05)
-    plateaus = of(builders.snapshot(builders.held_at(demand, limit, rng=rng(), size_bytes=size)))
-    found = {round(p.level / 1e6): p.runs.tolist() for p in plateaus}
-
-    assert {400: [[120, 180]], 100: [[180, 420]]} == found
-
-
 def test_an_empty_balance_takes_the_place_of_waiting():
     """A producer that slows down with its storage waits little, but an empty balance tells."""
     row = ceiling(EBS, Phase.BASELINE, 100e6, balance=BYTES)
@@ -119,14 +108,6 @@ def test_without_waiting_measured_a_documented_number_carries_the_claim():
 
     assert row == plateau.best.ceiling
     assert [] == of(rates, ceiling(EBS, Phase.FIXED, 300e6))
-
-
-def test_a_latency_fault_without_a_level_is_no_plateau():
-    """Slow storage under a workload that breathes makes queues, but no number."""
-    rate = builders.working_day(rng(), 30e6, 90e6, spread=0.3)
-    latency = np.where((np.arange(rate.size) > 300) & (np.arange(rate.size) < 420), 0.02, 0.0008)
-
-    assert [] == of(builders.snapshot(builders.storage(rate, latency_s=latency)))
 
 
 def test_error_bars_are_no_narrower_than_enforcement():

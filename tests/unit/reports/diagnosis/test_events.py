@@ -126,12 +126,6 @@ def test_the_text_tells_kind_and_source():
     assert "- 03-07 23:59 before the window: conversion to Multi-AZ: Applied change" in text
 
 
-def test_a_report_without_events_does_not_mention_them():
-    """Where nothing is known to have happened there is neither a heading nor a row of marks."""
-    assert "WHAT HAPPENED" not in shown()
-    assert "\n  events" not in shown()
-
-
 def test_the_text_of_an_event_cannot_reach_the_terminal():
     """Control characters of a source's text are shown as what they are not."""
     assert "\x1b" not in shown(event(60, text="\x1b[31mred\nmore"))
