@@ -113,20 +113,34 @@ def test_its_wal_is_reported_as_whole_pages_that_need_not_be():
     assert any(("wal_compression", "lz4") in r.settings for r in cause.remedies)
 
 
+def ever(requested: int, timed: int) -> Observation:
+    """A minute without a checkpoint of a server that had so many before it."""
+    before = {"checkpoints_requested": requested, "checkpoints_timed": timed}
+    counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | before
+    return minute(first={"wal_bytes": 0.0} | before, last=counted)
+
+
 @pytest.mark.parametrize(
-    ("requested", "timed", "code"), [(90, 3, "CheckpointsByWal"), (4, 1, "CheckpointWrites")], ids=["habit", "young"]
+    ("seen", "code", "says"),
+    [
+        # No checkpoint in this minute, but nearly all before it were requested.
+        (ever(90, 3), "CheckpointsByWal", ""),
+        # Four that filled a young server tell nothing of this minute.
+        (ever(4, 1), "CheckpointWrites", ""),
+        # One at a rate that would fill the room in time.
+        (of_wal(40 * MB, checkpoints_requested=1), "CheckpointsRequested", "Inspect for longer"),
+        # CHECKPOINT by hand at a rate that would wait for its time.
+        (of_wal(1 * MB, checkpoints_requested=3), "CheckpointsRequested", "not by WAL"),
+    ],
+    ids=["habit", "young", "seen once", "by hand"],
 )
-def test_the_habit_of_a_server_counts_where_the_window_is_short(requested: int, timed: int, code: str):
-    """
-    No checkpoint in this minute, but nearly all before it were requested.
+def test_the_habit_of_a_server_counts_where_the_window_is_short(seen: Observation, code: str, says: str):
+    """Requests that WAL does not explain are a note."""
+    cause = only(checkpoints.causes(seen, budget(0.0, 60 * MB)))
 
-    Four that filled a young server tell nothing of this minute.
-    """
-    ever = {"checkpoints_requested": requested, "checkpoints_timed": timed}
-    counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | ever
-    seen = minute(first={"wal_bytes": 0.0} | ever, last=counted)
-
-    assert code == only(checkpoints.causes(seen, budget(0.0, 60 * MB))).code
+    assert code == cause.code
+    assert says in cause.text
+    assert not says or "note" == cause.severity
 
 
 def test_timed_checkpoints_are_a_note_however_much_they_write():
@@ -136,19 +150,6 @@ def test_timed_checkpoints_are_a_note_however_much_they_write():
 
     assert [("CheckpointWrites", "note"), ("WalWrites", "note")] == [(cause.code, cause.severity) for cause in found]
     assert pytest.approx(12 / 13) == found[0].share_of_load
-
-
-@pytest.mark.parametrize(
-    ("rate", "count", "says"),
-    [(40 * MB, 1, "Inspect for longer"), (1 * MB, 3, "not by WAL")],
-    ids=["seen once", "by hand"],
-)
-def test_requests_that_wal_does_not_explain_are_a_note(rate: float, count: int, says: str):
-    """One at a rate that would fill the room in time, and CHECKPOINT by hand at a rate that would wait for its time."""
-    cause = only(checkpoints.causes(of_wal(rate, checkpoints_requested=count), budget(0.0, 60 * MB)))
-
-    assert ("CheckpointsRequested", "note") == (cause.code, cause.severity)
-    assert says in cause.text
 
 
 def test_a_burst_is_spread():

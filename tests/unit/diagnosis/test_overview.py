@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.diagnosis import CeilingTime, Forecast, Missing, Verdict
+from plimsoll.model.diagnosis import Forecast, Missing, Verdict
 from plimsoll.model.overview import OverviewRow, RemainingAmount, UnreadInstance
 from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
 from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, WINDOW, bound, fleet, near, row
@@ -145,22 +145,27 @@ def test_the_nearest_is_one_that_is_near_before_one_with_a_larger_share():
     assert (0.9, 3000.0, "ops/s") == (found.peak_ratio, found.headroom, found.unit)
 
 
-def test_memory_is_nearest_only_when_it_is_near():
-    """A database fills memory on purpose; only too little of it is worth a word."""
-    full = resource(Family.MEMORY, Verdict.SLACK, "memory", MEMORY, 6e10, 6e10, 6e10, 1440.0)
-    busy = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.4, 0.3, 0.2, 0.0)
-
-    assert "CPU" == row_of(quiet, resources=(full, busy)).nearest.name
-    tight = changed(full, verdict=Verdict.NEAR)
-    assert "memory" == row_of(quiet, resources=(tight, busy)).nearest.name
+USED = resource(Family.MEMORY, Verdict.SLACK, "memory", MEMORY, 6e10, 6e10, 6e10, 1440.0)
+BUSY = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.4, 0.3, 0.2, 0.0)
+UNMEASURED = resource(Family.CPU, Verdict.UNKNOWN, "CPU", CPU, None, None, None, None)
+UNLIMITED = resource(Family.NETWORK, Verdict.UNKNOWN, "network", None, 1e9, 1e9, 1e8, None)
 
 
-def test_what_was_not_measured_is_not_nearest():
-    """Without a ceiling or a measurement there is no share to compare."""
-    unmeasured = resource(Family.CPU, Verdict.UNKNOWN, "CPU", CPU, None, None, None, None)
-    unlimited = resource(Family.NETWORK, Verdict.UNKNOWN, "network", None, 1e9, 1e9, 1e8, None)
+@pytest.mark.parametrize(
+    ("resources", "name"),
+    [
+        # A database fills memory on purpose; only too little of it is worth a word.
+        ((USED, BUSY), "CPU"),
+        ((changed(USED, verdict=Verdict.NEAR), BUSY), "memory"),
+        # Without a ceiling or a measurement there is no share to compare.
+        ((UNMEASURED, UNLIMITED), None),
+    ],
+)
+def test_the_nearest_is_what_is_worth_a_word(resources, name):
+    """Memory only when it is near, and nothing that was not measured."""
+    found = row_of(quiet, resources=resources).nearest
 
-    assert row_of(quiet, resources=(unmeasured, unlimited)).nearest is None
+    assert name == (found and found.name)
 
 
 def test_the_lowest_balance_is_reported_and_space_apart_from_it():
@@ -310,17 +315,9 @@ def test_no_less_urgent_kind_comes_before_a_more_urgent_one(found, lost):
     assert sorted(order) == order
 
 
-def test_every_documented_ceiling_can_be_named():
+@pytest.mark.parametrize("one", CEILINGS)
+def test_every_documented_ceiling_can_be_named(one):
     """A row can be made of time at any ceiling of an instance."""
-    for one in CEILINGS:
-        at = CeilingTime(
-            family=one.family,
-            phase=one.phase,
-            dimension=one.dimension,
-            level=one.value,
-            seconds=60.0,
-            interval_count=1,
-            ceiling=one,
-        )
+    at = changed(TIME_AT[0], family=one.family, phase=one.phase, dimension=one.dimension, level=one.value, ceiling=one)
 
-        assert one.value == row_of(binding=at).binding.value
+    assert one.value == row_of(binding=at).binding.value

@@ -1,5 +1,6 @@
 """How long the same work takes behind other ceilings."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -49,10 +50,15 @@ def load(*, hours: float = 12, pause_every: int | None = None, pause: int = 7) -
     return at_a_ceiling(np.where(is_held, LEVEL, 1e5), is_held)
 
 
-def hours(demand: Demand, db_class: str) -> float:
-    work = work_of(demand, chain(db_class))
+def worked(demand: Demand, stages: Sequence[Stage]) -> WorkTime:
+    """How long its work takes behind these limits."""
+    work = work_of(demand, stages)
     assert work is not None
-    return work.chained_minutes / 60
+    return work
+
+
+def hours(demand: Demand, db_class: str) -> float:
+    return worked(demand, chain(db_class)).chained_minutes / 60
 
 
 def test_a_pause_earns_what_arrives_in_it_and_no_more():
@@ -149,9 +155,8 @@ WORKS = st.lists(st.integers(5, 300), min_size=1, max_size=6)
 def test_the_limits_that_were_there_give_the_hours_that_were_seen(stage: Stage, works: list[int], pause: int):
     """A greedy load, replayed behind the ceiling that served it, takes as long as it took."""
     demand = served_by(stage, works, [pause] * len(works))
-    work = work_of(demand, [stage])
+    work = worked(demand, [stage])
 
-    assert work is not None
     assert work.chained_minutes * 60 == pytest.approx(seconds_seen(demand), rel=0.01)
 
 
@@ -168,10 +173,8 @@ def test_more_of_a_limit_never_takes_longer(
         capacity=stage.capacity * more[2],
         counts="bytes",
     )
-    small, large = work_of(demand, [stage]), work_of(demand, [larger])
+    small, large = worked(demand, [stage]), worked(demand, [larger])
 
-    assert small is not None
-    assert large is not None
     assert large.chained_minutes <= small.chained_minutes * (1 + 1e-9)
     assert large.independent_minutes <= large.chained_minutes
 
@@ -184,7 +187,7 @@ def test_back_to_back_the_arithmetic_is_volume_less_credits_over_the_baseline(
     demand = served_by(stage, works, [5] * len(works))
     baseline = stage.baseline * more
     larger = Stage(name=stage.name, baseline=baseline, burst=2 * baseline, capacity=baseline * 600, counts="bytes")
-    work = work_of(demand, [larger])
+    work = worked(demand, [larger])
     volume = float(demand.served_bytes_per_s[demand.is_held_back].sum()) * 60
     (job,) = jobs_of(demand)
     *others, last = [
@@ -195,7 +198,6 @@ def test_back_to_back_the_arithmetic_is_volume_less_credits_over_the_baseline(
     expected = (volume - larger.capacity) / baseline
     is_spent = last > 2 * larger.capacity and all(one >= 600 * baseline for one in others)
 
-    assert work is not None
     if is_spent:
         assert expected == pytest.approx(work.chained_minutes * 60, rel=0.05)
 
@@ -205,11 +207,9 @@ def test_nights_keep_their_start_times():
     is_held = np.zeros(48 * HOUR, dtype=np.bool_)
     for night in (0, 24):
         is_held[(night + 6) * HOUR : (night + 10) * HOUR] = True
-    one = work_of(load(hours=4), chain(M6G))
-    both = work_of(at_a_ceiling(np.where(is_held, LEVEL, 1e5), is_held), chain(M6G))
+    one = worked(load(hours=4), chain(M6G))
+    both = worked(at_a_ceiling(np.where(is_held, LEVEL, 1e5), is_held), chain(M6G))
 
-    assert one is not None
-    assert both is not None
     assert 2 * one.chained_minutes == pytest.approx(both.chained_minutes, rel=1e-6)
 
 
@@ -222,18 +222,16 @@ def test_what_ran_on_credits_before_the_ceiling_belongs_to_the_job():
     demand = at_a_ceiling(served, is_held)
     (job,) = jobs_of(demand)
     wide = Stage(name="wide", baseline=10e9, burst=10e9, counts="bytes")
-    work = work_of(demand, [wide])
+    work = worked(demand, [wide])
 
     assert (7 * HOUR - 30, 9 * HOUR) == (job.start, job.end)
-    assert work is not None
     assert work.chained_minutes == pytest.approx(30 + 120 * LEVEL / 10e9, rel=1e-3)
 
 
 def test_independent_tasks_are_a_range():
     """Five tasks that keep their start times find a bucket that filled up in between."""
-    work = work_of(load(pause_every=150), chain(M6G))
+    work = worked(load(pause_every=150), chain(M6G))
 
-    assert work is not None
     assert work.independent_minutes < 0.5 * work.chained_minutes
 
 
