@@ -83,33 +83,6 @@ def test_small_tables_are_left_alone():
     assert {"public.documents"} == set(by_subject(watched(large, dead=600)))
 
 
-def test_a_large_toast_relation_waits_for_millions_of_rows():
-    """
-    A fifth of 300 million chunks are 60 million dead ones; a hundredth are 3 million. The table itself is
-    judged by its own 30 million rows, and is a note.
-    """
-    found = by_subject(watched(*documents()))
-    cause, of_table = found["public.documents (TOAST)"], found["public.documents"]
-    trigger, interval, duration = cause.evidence[:3]
-
-    assert "warning" == cause.severity
-    assert trigger.value == pytest.approx(60 * MILLION + 50)
-    assert trigger.reference == pytest.approx(3 * MILLION + 50)
-    # 1,000 dead rows a second.
-    assert interval.value == pytest.approx(60_000, rel=0.01)
-    # 15 of 78.6 million pages, of 22 each, at 100,000 a second: most of an hour at least.
-    assert 2700 < duration.value < 3600
-    assert duration.reference < 200
-    assert (
-        "ALTER TABLE public.documents SET (toast.autovacuum_vacuum_scale_factor = 0.01, "
-        "toast.autovacuum_vacuum_threshold = 50);"
-    ) == cause.remedies[0].commands[0]
-    assert "every 50 min" in cause.remedies[0].expected
-    assert any("Salsify" in piece.text for piece in cause.evidence)
-    assert "note" == of_table.severity
-    assert "ALTER TABLE public.documents SET (autovacuum_vacuum_scale_factor" in of_table.remedies[0].commands[0]
-
-
 def test_toast_takes_its_tables_parameters_until_it_has_its_own():
     """A table's scale factor holds for its TOAST relation; one of its own overrides it."""
     owner, toast = documents(options={"autovacuum_vacuum_scale_factor": "0.01"})

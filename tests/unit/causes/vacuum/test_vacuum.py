@@ -65,21 +65,6 @@ def without_io(seen: Observation) -> Observation:
     )
 
 
-def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
-    """The table is the subject; phase, progress, time left and bytes are reported."""
-    (cause,) = causes(watched(), budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
-
-    assert "public.documents (TOAST)" == cause.subject
-    assert "scanning heap, 26 %, 53 min left; 120 MB/s" in cause.title
-    assert cause.bytes_per_s == pytest.approx(120e6)
-    assert cause.share_of_ceiling == pytest.approx(120 / 212.5)
-    # Of the load and what it does not know yet.
-    assert cause.share_of_load == pytest.approx(120 / 330)
-    assert "critical" == cause.severity
-    assert cause.is_estimated
-    assert "pg_stat_io counts a vacuum only when it ends" in cause.text
-
-
 def test_cost_limits_are_compared_with_the_ceiling():
     """At 200 per 2 ms, 100,000 a second, reads alone may come at 409.6 MB/s: above 212.5."""
     seen = watched(written=0.0)
