@@ -20,10 +20,11 @@ from plimsoll.diagnosis.recognition.evidence import (
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling
 from plimsoll.diagnosis.recognition.score import SIGNS, score_of, weights_of
-from plimsoll.diagnosis.recognition.signs import LevelCase, Signs, Stretch
+from plimsoll.diagnosis.recognition.signs import LevelCase, Stretch
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
+from unit.diagnosis.recognition.test_score import PLAIN
 
 NAN = float("nan")
 BYTES, OPS = Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO
@@ -35,14 +36,10 @@ OPS_BASELINE = ceiling(IOPS, Phase.BASELINE, 12_000, balance=OPS)
 VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
 CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
 
-SEEN = Signs(
-    minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
-    least_log_excess=1.5,
-    waited_share=1.0, free_above_ratio=0.0, above_ratio=0.0, entered_from_above=0.0,
-    left_upwards=0.0, pressed_above_ratio=0.0, pressed_below_ratio=0.0, is_reference_seen=True,
-    elasticity=0.02, cpu_ratio=0.3,
+SEEN = replace(
+    PLAIN, minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
+    least_log_excess=1.5, waited_share=1.0, elasticity=0.02, cpu_ratio=0.3,
 )  # fmt: skip
-
 STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
 
 
