@@ -19,7 +19,7 @@ from plimsoll.model.metric import Metric
 from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.units import KIB, gib, mb_per_s, mib_per_s
 
-THROUGHPUT, IOPS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS
+THROUGHPUT, IOPS, EBS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS, Family.INSTANCE_EBS_THROUGHPUT
 
 
 class Case(NamedTuple):
@@ -36,6 +36,9 @@ GP3_300: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 300}
 GP2_300: dict[str, Any] = {"StorageType": "gp2", "AllocatedStorage": 300}
 IO2_300: dict[str, Any] = {"StorageType": "io2", "AllocatedStorage": 300, "Iops": 1000}
 GP3_FAST: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 2000, "Iops": 40_000, "StorageThroughput": 500}
+MORE = [{"VolumeName": f"rdsdbdata{n}", "StorageType": "GP3", "AllocatedStorage": 200} for n in (2, 3)]
+THREE: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 1000, "AdditionalStorageVolumes": MORE}
+IO2_FAST: dict[str, Any] = {"StorageType": "io2", "AllocatedStorage": 2000, "Iops": 100_000}
 CASES = [
     # 300 GiB of gp3 are one volume, but four for Oracle.
     *(Case(e, GP3_300, 16, IOPS, 3000) for e in ("postgres", "mysql", "mariadb", "db2-se")),
@@ -51,6 +54,10 @@ CASES = [
     Case("postgres", GP3_FAST, 64, THROUGHPUT, mib_per_s(500)),
     # 1,000 IOPS of io2 bring 256 MiB/s, however many volumes share them.
     *(Case(e, IO2_300, 16, IOPS, 1000) for e in ("postgres", "oracle-se2", "sqlserver-se")),
+    # CloudWatch reports all storages together; three of Oracle have 36,000 IOPS.
+    Case("oracle-ee", THREE | {"db_class": "db.r5.24xlarge"}, 16, IOPS, 36_000),
+    # A preconfigured class is up against its host, an r5.8xlarge, whose 850 MB/s are its limit.
+    Case("oracle-ee", IO2_FAST | {"db_class": "db.r5.4xlarge.tpc2.mem2x"}, 128, EBS, mb_per_s(850)),
 ]
 
 
@@ -97,29 +104,6 @@ def test_bursts_of_gp2_follow_the_number_of_volumes(engine: str, most: float):
 
     assert (IOPS, Phase.BURST) == (found.binding.family, found.binding.phase)
     assert pytest.approx(most, rel=0.005) == found.binding.level
-
-
-def test_several_storages_are_up_against_their_sum():
-    """CloudWatch reports all storages together; three of Oracle have 36,000 IOPS."""
-    extra = [
-        {"VolumeName": name, "StorageType": "GP3", "AllocatedStorage": 200} for name in ("rdsdbdata2", "rdsdbdata3")
-    ]
-    instance = described(
-        "oracle-ee", db_class="db.r5.24xlarge", StorageType="gp3", AllocatedStorage=1000, AdditionalStorageVolumes=extra
-    )
-    found = incident(instance, IOPS, 36_000, size_bytes=16 * KIB)
-
-    assert (IOPS, 36_000) == (found.binding.family, found.binding.ceiling.value)
-
-
-def test_a_preconfigured_class_is_up_against_its_host():
-    """db.r5.4xlarge.tpc2.mem2x runs on an r5.8xlarge, whose 850 MB/s are its limit."""
-    instance = described(
-        "oracle-ee", db_class="db.r5.4xlarge.tpc2.mem2x", StorageType="io2", AllocatedStorage=2000, Iops=100_000
-    )
-    found = incident(instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(850), size_bytes=128 * KIB)
-
-    assert Family.INSTANCE_EBS_THROUGHPUT == found.binding.family
 
 
 @pytest.mark.parametrize("engine", ["postgres", "mysql", "mariadb", "oracle-ee", "sqlserver-se"])

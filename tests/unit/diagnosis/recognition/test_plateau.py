@@ -21,6 +21,7 @@ from plimsoll.model.snapshot import Snapshot
 BYTES, OPS, VOLUME = BALANCES
 EBS = Family.INSTANCE_EBS_THROUGHPUT
 IOPS = Family.INSTANCE_EBS_IOPS
+FIXED = ceiling(EBS, Phase.FIXED, 100e6)
 
 
 def rng() -> np.random.Generator:
@@ -40,10 +41,9 @@ def pressed(level: float, **how) -> dict:
 
 def test_the_catalog_names_what_is_found():
     """The same plateau is a documented limit where its number is documented."""
-    row = ceiling(EBS, Phase.FIXED, 100e6)
-    (plateau,) = of(builders.snapshot(pressed(100e6)), row, ceiling(EBS, Phase.BURST, 300e6))
+    (plateau,) = of(builders.snapshot(pressed(100e6)), FIXED, ceiling(EBS, Phase.BURST, 300e6))
 
-    assert row == plateau.best.ceiling
+    assert FIXED == plateau.best.ceiling
     assert plateau.documented > 0.9
     assert plateau.family_probability > 0.9
 
@@ -103,10 +103,9 @@ def test_without_waiting_measured_a_documented_number_carries_the_claim():
     """With rates alone a plateau is named where its number is documented, and nowhere else."""
     values = pressed(100e6)
     rates = builders.snapshot({metric: values[metric] for metric in builders.RATES})
-    row = ceiling(EBS, Phase.FIXED, 100e6)
-    (plateau,) = of(rates, row)
+    (plateau,) = of(rates, FIXED)
 
-    assert row == plateau.best.ceiling
+    assert FIXED == plateau.best.ceiling
     assert [] == of(rates, ceiling(EBS, Phase.FIXED, 300e6))
 
 
@@ -135,7 +134,6 @@ def test_only_a_balance_of_its_own_refutes_a_baseline():
 
 def test_minutes_under_light_pressure_belong_to_a_documented_number():
     """At a documented number, minutes that stood at it and waited a little are filled in."""
-    row = ceiling(EBS, Phase.FIXED, 100e6)
     values = pressed(100e6)
     lightly = slice(8 * HOUR, 9 * HOUR)
     for metric in builders.RATES:
@@ -144,7 +142,7 @@ def test_minutes_under_light_pressure_belong_to_a_documented_number():
         values[metric][lightly] *= 1.12
     ops = values[Metric.READ_OPS_PER_S] + values[Metric.WRITE_OPS_PER_S]
     values[Metric.QUEUE_DEPTH][lightly] = (ops * 0.0008 * 1.12)[lightly]
-    (plateau,) = of(builders.snapshot(values), row)
+    (plateau,) = of(builders.snapshot(values), FIXED)
 
     assert [[4 * HOUR, 9 * HOUR]] == plateau.runs.tolist()
 
@@ -304,9 +302,8 @@ def test_short_visits_to_a_confirmed_level_count_if_requests_wait():
 
 def test_hovering_at_a_documented_number_is_found():
     """Visits of four minutes, again and again, are stretches at a documented limit; elsewhere not."""
-    row = ceiling(EBS, Phase.FIXED, 100e6)
-    (plateau,) = of(visits(4, 4, 4, 4), row)
+    (plateau,) = of(visits(4, 4, 4, 4), FIXED)
 
-    assert row == plateau.best.ceiling
+    assert FIXED == plateau.best.ceiling
     assert [[60, 64], [90, 94], [120, 124], [150, 154]] == plateau.runs.tolist()
     assert [] == of(visits(4, 4, 4, 4))
