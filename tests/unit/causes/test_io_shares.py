@@ -236,6 +236,12 @@ def spilled(**changes) -> Observation:
     return minute(last={"temp_bytes": round(20 * MB * 60), "temp_files": 60}, glances=(busy,), **changes)
 
 
+def spilled_by(text: str, load: tuple[float, float] = (10 * MB, 50 * MB), **counted) -> Cause:
+    """What is found of one statement that spilled in that minute."""
+    seen = spilled(statements=((statement(text),), (statement(text, **counted),)))
+    return only(temporary_files.causes(seen, budget(*load)))
+
+
 def test_temporary_files_are_a_part_of_the_load():
     """20 MB/s written, as much read back by estimate; `pg_stat_io` has neither, and the load has both."""
     rows = ((io_row("client backend"),), (io_row("client backend", read_bytes=60 * MB * 60),))
@@ -271,9 +277,7 @@ def test_the_statement_tells_how_much_was_read_back():
     """With pg_stat_statements the reads are measured, and the statement is the subject."""
     text = "select * from orders order by note"
     blocks = round(20 * MB * 60 / 8192)
-    last = statement(text, calls=6, temp_written_blocks=blocks, temp_read_blocks=2 * blocks)
-    seen = spilled(statements=((statement(text),), (last,)))
-    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+    cause = spilled_by(text, calls=6, temp_written_blocks=blocks, temp_read_blocks=2 * blocks)
 
     assert not cause.is_estimated
     assert pytest.approx(40 * MB, rel=1e-3) == cause.read_bytes_per_s
@@ -283,11 +287,9 @@ def test_the_statement_tells_how_much_was_read_back():
 
 def test_passes_of_a_merge_are_bytes_and_not_memory():
     """A file of 20 MB a second, each byte written three times: 60 MB/s, and memory for what one file takes."""
-    text = "select * from orders order by note"
     blocks = round(60 * MB * 60 / 8192)
-    last = statement(text, calls=60, temp_written_blocks=blocks, temp_read_blocks=blocks)
-    seen = spilled(statements=((statement(text),), (last,)))
-    cause = only(temporary_files.causes(seen, budget(60 * MB, 60 * MB)))
+    load = (60 * MB, 60 * MB)
+    cause = spilled_by("select 1 order by 1", load, calls=60, temp_written_blocks=blocks, temp_read_blocks=blocks)
 
     assert pytest.approx(120 * MB, rel=1e-3) == cause.bytes_per_s
     assert "written 3 times" in next(e.text for e in cause.evidence if e.kind == "passes")
@@ -296,9 +298,7 @@ def test_passes_of_a_merge_are_bytes_and_not_memory():
 
 def test_memory_is_not_advised_beyond_what_a_machine_has():
     """Files of 4 GB a call: the remedy is fewer rows."""
-    last = statement("select 2", calls=1, temp_written_blocks=round(4e9 / 8192))
-    seen = spilled(statements=((statement("select 2"),), (last,)))
-    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+    cause = spilled_by("select 2", calls=1, temp_written_blocks=round(4e9 / 8192))
 
     assert () == cause.remedies[0].commands
     assert "fewer rows" in cause.remedies[0].text
@@ -306,10 +306,7 @@ def test_memory_is_not_advised_beyond_what_a_machine_has():
 
 def test_building_an_index_has_a_memory_of_its_own():
     """It is maintenance_work_mem that it spills from."""
-    text = "CREATE INDEX ON orders (note)"
-    last = statement(text, calls=1, temp_written_blocks=round(20 * MB * 60 / 8192))
-    seen = spilled(statements=((), (last,)))
-    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+    cause = spilled_by("CREATE INDEX ON orders (note)", calls=1, temp_written_blocks=round(20 * MB * 60 / 8192))
 
     assert "maintenance_work_mem" in cause.remedies[0].commands[0]
 

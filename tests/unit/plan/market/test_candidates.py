@@ -213,13 +213,15 @@ def test_the_smallest_t_classes_hold_less():
 
 
 def test_volumes_that_were_counted_stay_while_the_layout_does():
-    """One volume under 1,200 GiB of gp2 stays one when it becomes gp3: it is changed in place."""
+    """One volume under 1,200 GiB of gp2 stays one as gp3; under 300 GiB it becomes the documented four past 400."""
     before = claims(storage=Storage(kind="gp2", size_gib=1200, volume_count=1))
-    found = offered(before)
-    gp3 = next(s for s in found.storages if s.kind == "gp3" and s.provisioned_ops_per_s is None)
+    gp3 = next(s for s in offered(before).storages if s.kind == "gp3" and s.provisioned_ops_per_s is None)
+    small = claims(storage=Storage(kind="gp3", size_gib=300, volume_count=1))
+    counts = {s.size_gib: s.volume_count for s in offered(small).storages if s.kind == "gp3"}
 
     assert gp3.volume_count == 1
     assert volumes.iops(replace(before, storage=gp3), catalog())[0].value == 3000
+    assert counts == {300: 1, 400: None}
 
 
 def test_what_is_known_of_a_class_goes_with_it():
@@ -276,14 +278,6 @@ def test_storage_reads_as_people_write_it():
 
     assert describe_storage(bought) == "gp3 400 GiB, 16,000 IOPS, 750 MiB/s"
     assert describe_storage(Storage()) == ""
-
-
-def test_volumes_that_were_counted_are_forgotten_where_the_layout_changes():
-    """One volume under 300 GiB becomes the documented four when the storage grows past 400."""
-    before = claims(storage=Storage(kind="gp3", size_gib=300, volume_count=1))
-    counts = {s.size_gib: s.volume_count for s in offered(before).storages if s.kind == "gp3"}
-
-    assert counts == {300: 1, 400: None}
 
 
 def test_a_cluster_is_offered_what_a_cluster_may_have():
