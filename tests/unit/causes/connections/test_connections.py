@@ -54,20 +54,12 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
     )
 
 
-def test_states_are_reported_with_ages_and_holders():
-    """Each state has its number and ages; holders are user, application and address."""
-    sessions = [
-        *crowd(3, state="active", state_s=0.2),
-        *crowd(5, 2000, state_s=40.0, application="batch", address=None),
-    ]
+def test_holders_are_user_application_and_address():
+    """The most first; without an address it is a local socket."""
+    sessions = [*crowd(3, state="active"), *crowd(5, 2000, application="batch", address=None)]
     held = found(observed([sessions]))["ConnectionsHeld"].evidence
-    texts = [piece.text for piece in held if piece.kind == "sessions"]
 
-    assert texts == [
-        "3 active, for less than 1 s",
-        "5 idle, for 40 s",
-        "held by 5 app 'batch' from a local socket, 3 app 'web' from 10.0.0.1",
-    ]
+    assert "held by 5 app 'batch' from a local socket, 3 app 'web' from 10.0.0.1" in [piece.text for piece in held]
 
 
 def short(came: int) -> Observation:

@@ -54,16 +54,18 @@ def test_a_limit_that_applied_until_it_was_raised_is_found():
     assert 5 < found[156] < 7
 
 
-def test_one_limit_may_follow_at_once_on_another():
+@pytest.mark.parametrize(("hours", "old"), [(10, 156), (8, 205)])
+def test_one_limit_may_follow_at_once_on_another(hours: int, old: int):
     """
-    Ten hours at 156 MB/s, then ten hours at the 212.5 MB/s of the class that is described; requests take
-    20 ms all the time, which no SSD volume does unpressed.
+    Hours at 156 MB/s, or at 205 just below, then ten or more at the 212.5 MB/s of the class that is described;
+    requests take 20 ms all the time, which no SSD volume does unpressed.
     """
     wanted = demand((20, 400e6))
-    found = levels_of(wanted, changed_at(10, wanted.size), waiting=25.0)
+    before = OLD if old == 156 else 205e6
+    found = levels_of(wanted, np.where(np.arange(wanted.size) < hours * HOUR, before, NEW), waiting=25.0)
 
-    assert {156, 212} <= found.keys()
-    assert 9.5 < found[156] < 10.1
+    assert {old, 212} == found.keys()
+    assert hours - 0.5 < found[old] < hours + 0.1
 
 
 def era_at(runs, rate, size_bytes=64 * KIB, **shown) -> np.ndarray:
@@ -128,16 +130,6 @@ def test_the_hours_that_count_for_a_level(runs, rate, shown, hours):
 
     assert (era.all(axis=1) == era.any(axis=1)).all()
     assert hours == "".join("x" if counts else "." for counts in era.all(axis=1))
-
-
-def test_a_legacy_limit_may_lie_just_below_the_present_one():
-    """Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits."""
-    wanted = demand((20, 400e6))
-    limit = np.where(np.arange(wanted.size) < 8 * HOUR, 205e6, NEW)
-    found = levels_of(wanted, limit, waiting=25.0)
-
-    assert {205, 212} == found.keys()
-    assert 7.5 < found[205] < 8.1
 
 
 def test_storage_that_recovers_is_no_raised_limit():

@@ -38,26 +38,25 @@ def test_a_level_is_the_middle_of_what_piles_up():
     assert [[0, 120]] == level.runs.tolist()
 
 
-def test_two_levels_come_the_longer_first():
-    """A burst and a baseline are two levels; the one held longer is named first."""
-    levels = found(np.concatenate((noisy(340e6, 30), noisy(86e6, 120, seed=2))))
+@pytest.mark.parametrize(
+    ("first", "second", "values"),
+    [
+        # A burst and a baseline.
+        (noisy(340e6, 30), noisy(86e6, 120, seed=2), [86e6, 340e6]),
+        # A current and a legacy limit may be close; two numbers are not averaged into one.
+        (noisy(100e6, 60), noisy(104e6, 61, seed=2), [104e6, 100e6]),
+        # A level is no shoulder of another one that is a little higher, with nothing in between.
+        (noisy(100e6, 60, 0.001), noisy(103e6, 120, 0.001, seed=2), [103e6, 100e6]),
+    ],
+    ids=["burst", "close", "shoulder"],
+)
+def test_two_levels_come_the_longer_first(first, second, values):
+    """Each with its own stretch."""
+    levels = found(np.concatenate((first, second)))
+    end = first.size + second.size
 
-    np.testing.assert_allclose([86e6, 340e6], [level.value for level in levels], rtol=0.002)
-    assert [[[30, 150]], [[0, 30]]] == [level.runs.tolist() for level in levels]
-
-
-def test_levels_three_percent_apart_are_two():
-    """A current and a legacy limit may be close; two numbers are not averaged into one."""
-    levels = found(np.concatenate((noisy(100e6, 60), noisy(104e6, 60, seed=2))))
-
-    np.testing.assert_allclose(sorted(level.value for level in levels), [100e6, 104e6], rtol=0.002)
-
-
-def test_a_level_is_no_shoulder_of_another_one():
-    """An hour at one number, and two hours at one a little higher with nothing in between."""
-    levels = found(np.concatenate((noisy(100e6, 60, 0.001), noisy(103e6, 120, 0.001, seed=2))))
-
-    np.testing.assert_allclose([103e6, 100e6], [level.value for level in levels], rtol=0.002)
+    np.testing.assert_allclose(values, [level.value for level in levels], rtol=0.002)
+    assert [[[first.size, end]], [[0, first.size]]] == [level.runs.tolist() for level in levels]
 
 
 @pytest.mark.parametrize(
