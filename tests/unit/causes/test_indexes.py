@@ -94,48 +94,43 @@ def test_the_statement_is_named_with_an_index_to_try():
     assert not any("archive" in e.text for e in cause.evidence)
 
 
-def test_no_index_is_advised_for_most_rows():
-    """A statement that wants every row is asked less often instead."""
-    pair = called("select * from orders where id > $1", calls=3, rows=3_000_000, read_blocks=30_000)
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        # A statement that wants every row is asked less often instead.
+        ("select * from orders where id > $1", 3_000_000),
+        # The text of a join does not show to which table a column belongs.
+        ("select 1 from orders o join customers c on c.id = o.customer where region = $1", 3),
+    ],
+)
+def test_no_index_is_advised_that_would_not_help(text: str, rows: int):
+    """For most rows, or for columns that would be guessed."""
+    pair = called(text, calls=3, rows=rows, read_blocks=30_000)
     cause = only(sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0)))
 
     assert () == cause.remedies[0].commands
     assert "An index does not help" in cause.remedies[0].text
 
 
-def test_of_a_join_no_columns_are_guessed():
-    """The text does not show to which table a column belongs."""
-    text = "select 1 from orders o join customers c on c.id = o.customer where region = $1"
-    pair = called(text, calls=3, rows=3, read_blocks=30_000)
-    cause = only(sequential_scans.causes(seen(scanned(3), statements=(pair,)), budget(50 * MB, 0.0)))
-
-    assert "An index does not help" in cause.remedies[0].text
+BESIDE = (glance(1.0, vacuums=(vacuum(ORDERS),)),)
 
 
-def test_next_to_other_reads_the_scans_are_an_estimate():
-    """Two scans of a table that index scans read much more of: no more than what two scans go through."""
-    relation = scanned(2, heap_blocks_read=90_000, index_scans=10**6)
-    cause = only(sequential_scans.causes(seen(relation), budget(50 * MB, 0.0)))
+@pytest.mark.parametrize(
+    ("observed", "is_estimated"),
+    [
+        # Index scans read much more of the table, or a vacuum that was seen at a glance.
+        (seen(scanned(2, heap_blocks_read=90_000, index_scans=10**6)), True),
+        (replace(seen(scanned(2, heap_blocks_read=90_000)), glances=BESIDE), True),
+        # An update that scans the table reads it by the scan.
+        (seen(scanned(2, updated=9_000)), False),
+    ],
+    ids=["index scans", "vacuum", "update"],
+)
+def test_next_to_other_reads_the_scans_are_an_estimate(observed: Observation, is_estimated: bool):
+    """No more than what two scans go through."""
+    cause = only(sequential_scans.causes(observed, budget(50 * MB, 0.0)))
 
-    assert cause.is_estimated
-    assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
-
-
-def test_writes_do_not_make_the_scans_an_estimate():
-    """An update that scans the table reads it by the scan."""
-    cause = only(sequential_scans.causes(seen(scanned(2, updated=9_000)), budget(50 * MB, 0.0)))
-
-    assert not cause.is_estimated
-    assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
-
-
-def test_a_vacuum_at_the_same_time_makes_them_one():
-    """Seen at a glance: it reads the table too."""
-    observed = seen(scanned(2, heap_blocks_read=90_000))
-    beside = glance(1.0, vacuums=(vacuum(ORDERS),))
-    cause = only(sequential_scans.causes(replace(observed, glances=(beside,)), budget(50 * MB, 0.0)))
-
-    assert cause.is_estimated
+    assert is_estimated == cause.is_estimated
     assert pytest.approx(2 * 10_000 * BLOCK / 60) == cause.read_bytes_per_s
 
 

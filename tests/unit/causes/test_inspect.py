@@ -147,18 +147,6 @@ def test_remarks_on_the_window_are_notes():
     assert "It was interrupted." == inspection.notes[0]
 
 
-def test_what_it_cost_and_how_it_watched_is_carried_along():
-    """Statements, bytes, seconds; readings and glances."""
-    inspection = inspect(
-        quiet(glances=(databases.glance(1.0), databases.glance(2.0)), query_count=40, received_bytes=1234, asked_s=0.5)
-    )
-
-    assert (40, 1234, 0.5) == (inspection.query_count, inspection.received_bytes, inspection.asked_s)
-    assert (2, 2) == (inspection.reading_count, inspection.glance_count)
-    assert 60.0 == inspection.end_s - inspection.start_s
-    assert ("127.0.0.1:5432/orders", "18.6", "watcher") == (inspection.place, inspection.version, inspection.role)
-
-
 def before_16(**changes):
     """A minute of a PostgreSQL 15, with counters that grew so much."""
     return databases.observation(

@@ -113,20 +113,34 @@ def test_its_wal_is_reported_as_whole_pages_that_need_not_be():
     assert any(("wal_compression", "lz4") in r.settings for r in cause.remedies)
 
 
+def ever(requested: int, timed: int) -> Observation:
+    """A minute without a checkpoint of a server that had so many before it."""
+    before = {"checkpoints_requested": requested, "checkpoints_timed": timed}
+    counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | before
+    return minute(first={"wal_bytes": 0.0} | before, last=counted)
+
+
 @pytest.mark.parametrize(
-    ("requested", "timed", "code"), [(90, 3, "CheckpointsByWal"), (4, 1, "CheckpointWrites")], ids=["habit", "young"]
+    ("seen", "code", "says"),
+    [
+        # No checkpoint in this minute, but nearly all before it were requested.
+        (ever(90, 3), "CheckpointsByWal", ""),
+        # Four that filled a young server tell nothing of this minute.
+        (ever(4, 1), "CheckpointWrites", ""),
+        # One at a rate that would fill the room in time.
+        (of_wal(40 * MB, checkpoints_requested=1), "CheckpointsRequested", "Inspect for longer"),
+        # CHECKPOINT by hand at a rate that would wait for its time.
+        (of_wal(1 * MB, checkpoints_requested=3), "CheckpointsRequested", "not by WAL"),
+    ],
+    ids=["habit", "young", "seen once", "by hand"],
 )
-def test_the_habit_of_a_server_counts_where_the_window_is_short(requested: int, timed: int, code: str):
-    """
-    No checkpoint in this minute, but nearly all before it were requested.
+def test_the_habit_of_a_server_counts_where_the_window_is_short(seen: Observation, code: str, says: str):
+    """Requests that WAL does not explain are a note."""
+    cause = only(checkpoints.causes(seen, budget(0.0, 60 * MB)))
 
-    Four that filled a young server tell nothing of this minute.
-    """
-    ever = {"checkpoints_requested": requested, "checkpoints_timed": timed}
-    counted = {"wal_bytes": 40 * MB * 60, "checkpoint_written_bytes": 12 * MB * 60} | ever
-    seen = minute(first={"wal_bytes": 0.0} | ever, last=counted)
-
-    assert code == only(checkpoints.causes(seen, budget(0.0, 60 * MB))).code
+    assert code == cause.code
+    assert says in cause.text
+    assert not says or "note" == cause.severity
 
 
 def test_timed_checkpoints_are_a_note_however_much_they_write():
@@ -136,19 +150,6 @@ def test_timed_checkpoints_are_a_note_however_much_they_write():
 
     assert [("CheckpointWrites", "note"), ("WalWrites", "note")] == [(cause.code, cause.severity) for cause in found]
     assert pytest.approx(12 / 13) == found[0].share_of_load
-
-
-@pytest.mark.parametrize(
-    ("rate", "count", "says"),
-    [(40 * MB, 1, "Inspect for longer"), (1 * MB, 3, "not by WAL")],
-    ids=["seen once", "by hand"],
-)
-def test_requests_that_wal_does_not_explain_are_a_note(rate: float, count: int, says: str):
-    """One at a rate that would fill the room in time, and CHECKPOINT by hand at a rate that would wait for its time."""
-    cause = only(checkpoints.causes(of_wal(rate, checkpoints_requested=count), budget(0.0, 60 * MB)))
-
-    assert ("CheckpointsRequested", "note") == (cause.code, cause.severity)
-    assert says in cause.text
 
 
 def test_a_burst_is_spread():
@@ -161,30 +162,25 @@ def test_a_burst_is_spread():
     assert "56 %" in cause.remedies[0].expected
 
 
-def test_a_server_that_writes_nothing_is_silent():
-    """No WAL, no checkpoints, no temporary files."""
-    seen = minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 1000.0})
+STANDBY = with_settings(server(is_standby=True), SETTINGS)
+LARGE = {"wal_bytes": 9e12, "checkpoint_written_bytes": 9e12, "temp_bytes": 10**12}
+SMALL = {"wal_bytes": 1e9, "checkpoint_written_bytes": 1e9, "temp_bytes": 10**9}
 
+
+@pytest.mark.parametrize(
+    "observed",
+    [
+        minute(first={"wal_bytes": 0.0}, last={"wal_bytes": 1000.0}),
+        minute(first=LARGE, last=SMALL),
+        # What a standby replays is not its own.
+        minute(info=STANDBY, last={"wal_bytes": 9e9}),
+    ],
+    ids=["writes nothing", "was reset", "standby"],
+)
+def test_nothing_is_said_of_what_is_not_written(observed: Observation):
+    """No WAL, no checkpoints, no temporary files; or counters that went back."""
     for detector in (checkpoints, wal, temporary_files):
-        assert () == detector.causes(seen, budget(5 * MB, 5 * MB))
-
-
-def test_counters_that_went_back_say_nothing():
-    """Statistics were reset between the readings."""
-    seen = minute(
-        first={"wal_bytes": 9e12, "checkpoint_written_bytes": 9e12, "temp_bytes": 10**12},
-        last={"wal_bytes": 1e9, "checkpoint_written_bytes": 1e9, "temp_bytes": 10**9},
-    )
-
-    for detector in (checkpoints, wal, temporary_files):
-        assert () == detector.causes(seen, budget(5 * MB, 5 * MB))
-
-
-def test_a_standby_writes_no_wal_of_its_own():
-    """What it replays is not its own."""
-    configured = with_settings(server(is_standby=True), SETTINGS)
-
-    assert () == wal.causes(minute(info=configured, last={"wal_bytes": 9e9}), budget(0.0, 9 * MB))
+        assert () == detector.causes(observed, budget(5 * MB, 5 * MB))
 
 
 @pytest.mark.parametrize(("version", "written"), [(170_009, 1 * MB), (180_000, 8 * MB)])
@@ -240,6 +236,12 @@ def spilled(**changes) -> Observation:
     return minute(last={"temp_bytes": round(20 * MB * 60), "temp_files": 60}, glances=(busy,), **changes)
 
 
+def spilled_by(text: str, load: tuple[float, float] = (10 * MB, 50 * MB), **counted) -> Cause:
+    """What is found of one statement that spilled in that minute."""
+    seen = spilled(statements=((statement(text),), (statement(text, **counted),)))
+    return only(temporary_files.causes(seen, budget(*load)))
+
+
 def test_temporary_files_are_a_part_of_the_load():
     """20 MB/s written, as much read back by estimate; `pg_stat_io` has neither, and the load has both."""
     rows = ((io_row("client backend"),), (io_row("client backend", read_bytes=60 * MB * 60),))
@@ -275,9 +277,7 @@ def test_the_statement_tells_how_much_was_read_back():
     """With pg_stat_statements the reads are measured, and the statement is the subject."""
     text = "select * from orders order by note"
     blocks = round(20 * MB * 60 / 8192)
-    last = statement(text, calls=6, temp_written_blocks=blocks, temp_read_blocks=2 * blocks)
-    seen = spilled(statements=((statement(text),), (last,)))
-    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+    cause = spilled_by(text, calls=6, temp_written_blocks=blocks, temp_read_blocks=2 * blocks)
 
     assert not cause.is_estimated
     assert pytest.approx(40 * MB, rel=1e-3) == cause.read_bytes_per_s
@@ -287,11 +287,9 @@ def test_the_statement_tells_how_much_was_read_back():
 
 def test_passes_of_a_merge_are_bytes_and_not_memory():
     """A file of 20 MB a second, each byte written three times: 60 MB/s, and memory for what one file takes."""
-    text = "select * from orders order by note"
     blocks = round(60 * MB * 60 / 8192)
-    last = statement(text, calls=60, temp_written_blocks=blocks, temp_read_blocks=blocks)
-    seen = spilled(statements=((statement(text),), (last,)))
-    cause = only(temporary_files.causes(seen, budget(60 * MB, 60 * MB)))
+    load = (60 * MB, 60 * MB)
+    cause = spilled_by("select 1 order by 1", load, calls=60, temp_written_blocks=blocks, temp_read_blocks=blocks)
 
     assert pytest.approx(120 * MB, rel=1e-3) == cause.bytes_per_s
     assert "written 3 times" in next(e.text for e in cause.evidence if e.kind == "passes")
@@ -300,9 +298,7 @@ def test_passes_of_a_merge_are_bytes_and_not_memory():
 
 def test_memory_is_not_advised_beyond_what_a_machine_has():
     """Files of 4 GB a call: the remedy is fewer rows."""
-    last = statement("select 2", calls=1, temp_written_blocks=round(4e9 / 8192))
-    seen = spilled(statements=((statement("select 2"),), (last,)))
-    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+    cause = spilled_by("select 2", calls=1, temp_written_blocks=round(4e9 / 8192))
 
     assert () == cause.remedies[0].commands
     assert "fewer rows" in cause.remedies[0].text
@@ -310,10 +306,7 @@ def test_memory_is_not_advised_beyond_what_a_machine_has():
 
 def test_building_an_index_has_a_memory_of_its_own():
     """It is maintenance_work_mem that it spills from."""
-    text = "CREATE INDEX ON orders (note)"
-    last = statement(text, calls=1, temp_written_blocks=round(20 * MB * 60 / 8192))
-    seen = spilled(statements=((), (last,)))
-    cause = only(temporary_files.causes(seen, budget(10 * MB, 50 * MB)))
+    cause = spilled_by("CREATE INDEX ON orders (note)", calls=1, temp_written_blocks=round(20 * MB * 60 / 8192))
 
     assert "maintenance_work_mem" in cause.remedies[0].commands[0]
 

@@ -116,17 +116,10 @@ def test_clamped_readings_teach_nothing():
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_a_balance_that_never_moves_teaches_nothing(value):
-    """A full bucket, or an empty one, has no capacity to be seen."""
+    """A full bucket, or an empty one, has no capacity to be seen; and half an hour of readings is no fit."""
     rate = demand()
-    constant = builders.series(BYTES, np.full(144, value), step_s=300)
 
-    assert () == fits(rate, constant)
-
-
-def test_too_few_readings_teach_nothing():
-    """Half an hour of readings is no fit."""
-    rate = demand(1)
-
+    assert () == fits(rate, builders.series(BYTES, np.full(144, value), step_s=300))
     assert () == fits(rate[:30], read(rate[:30]))
 
 
@@ -193,6 +186,8 @@ def test_grants_at_no_fixed_time_have_no_clock():
         ([14 * 3600 + 300, 86_400 + 14 * 3600 + 300], "14:05 UTC"),
         ([9 * 3600, 86_400 + 9 * 3600 + 1800], "09:15 UTC"),
         ([9 * 3600, 86_400 + 10 * 3600 + 300], None),
+        # Just before and just after midnight are one time, not two.
+        ([86_400 - 300, 2 * 86_400 + 300, 3 * 86_400 - 300], "23:58 UTC"),
         ([9 * 3600], None),
         ([], None),
     ],
@@ -211,17 +206,6 @@ def test_a_rough_fit_says_so():
     for fit in rough:
         assert fit.is_reliable == (fit.capacity_se < 0.05 * fit.capacity)
         assert fit.is_reliable != fit.text.startswith("a rough estimate: ")
-
-
-def test_a_grant_around_midnight_has_a_clock():
-    """A time of day just before and just after midnight is one time, not two."""
-    rate, added = daily(4, 0)
-    added[:] = 0
-    for day, minute in enumerate((1435, 1445, 1435)):
-        added[day * 1440 + minute] = 0.3
-    (fit,) = fits(rate, read(rate, added=added, rounding=0.001))
-
-    assert fit.grant_clock[:2] in ("23", "00")
 
 
 def test_readings_outside_the_storage_window_are_not_used():

@@ -105,14 +105,6 @@ def test_a_hole_in_the_incident_leaves_the_verdict_open(metrics):
     assert "04:50" in gap.remedy
 
 
-def test_hours_without_samples_are_not_hours_at_the_ceiling():
-    """An hour of the three is missing: two are counted, in two intervals."""
-    found = diagnose(held(slice(6 * HOUR, 7 * HOUR)), catalog())
-
-    assert 2 == len(found.intervals)
-    np.testing.assert_allclose(found.binding.seconds, 2 * 3600, atol=240)
-
-
 def test_a_limit_above_which_more_was_served_since_is_over():
     """After the storage was changed 2,000 IOPS are served: nothing is to be bought for the 900 before."""
     snapshot = held(slice(0, 0), at=900.0)

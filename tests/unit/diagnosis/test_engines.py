@@ -14,12 +14,12 @@ from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.instance import EbsLimits, Instance
+from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.sources.documents.describe_instances import instance_of
 from plimsoll.units import KIB, gib, mb_per_s, mib_per_s
 
-THROUGHPUT, IOPS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS
+THROUGHPUT, IOPS, EBS = Family.VOLUME_THROUGHPUT, Family.VOLUME_IOPS, Family.INSTANCE_EBS_THROUGHPUT
 
 
 class Case(NamedTuple):
@@ -36,6 +36,9 @@ GP3_300: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 300}
 GP2_300: dict[str, Any] = {"StorageType": "gp2", "AllocatedStorage": 300}
 IO2_300: dict[str, Any] = {"StorageType": "io2", "AllocatedStorage": 300, "Iops": 1000}
 GP3_FAST: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 2000, "Iops": 40_000, "StorageThroughput": 500}
+MORE = [{"VolumeName": f"rdsdbdata{n}", "StorageType": "GP3", "AllocatedStorage": 200} for n in (2, 3)]
+THREE: dict[str, Any] = {"StorageType": "gp3", "AllocatedStorage": 1000, "AdditionalStorageVolumes": MORE}
+IO2_FAST: dict[str, Any] = {"StorageType": "io2", "AllocatedStorage": 2000, "Iops": 100_000}
 CASES = [
     # 300 GiB of gp3 are one volume, but four for Oracle.
     *(Case(e, GP3_300, 16, IOPS, 3000) for e in ("postgres", "mysql", "mariadb", "db2-se")),
@@ -51,6 +54,10 @@ CASES = [
     Case("postgres", GP3_FAST, 64, THROUGHPUT, mib_per_s(500)),
     # 1,000 IOPS of io2 bring 256 MiB/s, however many volumes share them.
     *(Case(e, IO2_300, 16, IOPS, 1000) for e in ("postgres", "oracle-se2", "sqlserver-se")),
+    # CloudWatch reports all storages together; three of Oracle have 36,000 IOPS.
+    Case("oracle-ee", THREE | {"db_class": "db.r5.24xlarge"}, 16, IOPS, 36_000),
+    # A preconfigured class is up against its host, an r5.8xlarge, whose 850 MB/s are its limit.
+    Case("oracle-ee", IO2_FAST | {"db_class": "db.r5.4xlarge.tpc2.mem2x"}, 128, EBS, mb_per_s(850)),
 ]
 
 
@@ -99,29 +106,6 @@ def test_bursts_of_gp2_follow_the_number_of_volumes(engine: str, most: float):
     assert pytest.approx(most, rel=0.005) == found.binding.level
 
 
-def test_several_storages_are_up_against_their_sum():
-    """CloudWatch reports all storages together; three of Oracle have 36,000 IOPS."""
-    extra = [
-        {"VolumeName": name, "StorageType": "GP3", "AllocatedStorage": 200} for name in ("rdsdbdata2", "rdsdbdata3")
-    ]
-    instance = described(
-        "oracle-ee", db_class="db.r5.24xlarge", StorageType="gp3", AllocatedStorage=1000, AdditionalStorageVolumes=extra
-    )
-    found = incident(instance, IOPS, 36_000, size_bytes=16 * KIB)
-
-    assert (IOPS, 36_000) == (found.binding.family, found.binding.ceiling.value)
-
-
-def test_a_preconfigured_class_is_up_against_its_host():
-    """db.r5.4xlarge.tpc2.mem2x runs on an r5.8xlarge, whose 850 MB/s are its limit."""
-    instance = described(
-        "oracle-ee", db_class="db.r5.4xlarge.tpc2.mem2x", StorageType="io2", AllocatedStorage=2000, Iops=100_000
-    )
-    found = incident(instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(850), size_bytes=128 * KIB)
-
-    assert Family.INSTANCE_EBS_THROUGHPUT == found.binding.family
-
-
 @pytest.mark.parametrize("engine", ["postgres", "mysql", "mariadb", "oracle-ee", "sqlserver-se"])
 def test_burstable_classes_pay_for_cpu_with_every_engine(engine: str):
     """db.t3 runs in unlimited mode: credits that were charged cost money, and slow nothing down."""
@@ -146,26 +130,6 @@ def test_aurora_is_never_reported_as_up_against_a_storage_limit(engine: str):
 
         assert found.binding is not None
         assert (Family.UNKNOWN, None) == (found.binding.family, found.binding.ceiling)
-
-
-def test_a_class_that_only_ec2_knows_is_diagnosed():
-    """The provider's own numbers are enough, and the class is not called unknown."""
-    instance = Instance(
-        db_class="db.r99.2xlarge",
-        engine="postgres",
-        ebs_limits=EbsLimits(
-            baseline_bytes_per_s=mb_per_s(400),
-            burst_bytes_per_s=mb_per_s(400),
-            baseline_ops_per_s=20_000,
-            burst_ops_per_s=20_000,
-            source="ec2:DescribeInstanceTypes of r99.2xlarge",
-            read_on="2027-01-01",
-        ),
-    )
-    found = incident(instance, Family.INSTANCE_EBS_THROUGHPUT, mb_per_s(400), size_bytes=64 * KIB)
-
-    assert Family.INSTANCE_EBS_THROUGHPUT == found.binding.family
-    assert "instance class" not in {missing.name for missing in found.missing}
 
 
 def test_serverless_at_its_largest_capacity_is_bound_by_it():

@@ -99,31 +99,27 @@ def test_a_series_on_the_same_grid_is_taken_exactly():
     assert on_grid(one, MINUTES, WIDTHS) is one.value
 
 
-def test_a_coarser_series_is_used_for_its_own_step_only():
-    """A five-minute reading covers five minutes, not those after it; nothing comes before the first one."""
-    one = builders.timed(Metric.BYTE_BALANCE_RATIO, [START_S], [0.7], step_s=300)
-    late = builders.series(Metric.QUEUE_DEPTH, [4.0, 5.0], step_s=300, start_s=START_S + 300)
-    unknown = [np.nan] * 5
-
-    np.testing.assert_array_equal(on_grid(one, MINUTES, WIDTHS), [0.7] * 5 + unknown)
-    np.testing.assert_array_equal(on_grid(late, MINUTES, WIDTHS), unknown + [4.0] * 5)
+UNKNOWN = [np.nan] * 5
+FINE = [*range(6), np.nan, 4, np.nan, 8, np.nan, np.nan, *[np.nan] * 6]
 
 
-def test_a_finer_series_is_averaged():
-    """Readings of ten seconds are averaged over each minute; readings that say nothing are left out."""
-    value = np.concatenate([np.arange(6.0), [np.nan, 4, np.nan, 8, np.nan, np.nan], [np.nan] * 6])
-    one = builders.series(Metric.QUEUE_DEPTH, value, step_s=10)
-
-    placed = on_grid(one, MINUTES[:3], WIDTHS[:3])
-
-    assert [2.5, 6.0] == placed[:2].tolist()
-    assert np.isnan(placed[2])
-
-
-def test_an_absent_series_is_all_unknown():
-    """What was not measured is NaN at every sample."""
-    assert np.isnan(on_grid(None, MINUTES, WIDTHS)).all()
-    assert np.isnan(on_grid(builders.series(Metric.CPU_RATIO, []), MINUTES, WIDTHS)).all()
+@pytest.mark.parametrize(
+    ("series", "placed"),
+    [
+        # A five-minute reading covers five minutes, not those after it; nothing comes before the first one.
+        (builders.timed(Metric.BYTE_BALANCE_RATIO, [START_S], [0.7], step_s=300), [0.7] * 5 + UNKNOWN),
+        (builders.series(Metric.QUEUE_DEPTH, [4.0, 5.0], step_s=300, start_s=START_S + 300), UNKNOWN + [4.0] * 5),
+        # Readings of ten seconds are averaged over each minute; readings that say nothing are left out.
+        (builders.series(Metric.QUEUE_DEPTH, FINE, step_s=10), [2.5, 6.0, *[np.nan] * 8]),
+        # What was not measured is NaN at every sample.
+        (None, UNKNOWN * 2),
+        (builders.series(Metric.CPU_RATIO, []), UNKNOWN * 2),
+    ],
+    ids=["coarse", "late", "fine", "none", "empty"],
+)
+def test_a_series_of_another_step_is_placed_on_the_grid(series, placed):
+    """Each reading holds for its own step."""
+    np.testing.assert_array_equal(on_grid(series, MINUTES, WIDTHS), placed)
 
 
 @pytest.mark.parametrize(

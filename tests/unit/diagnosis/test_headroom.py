@@ -7,7 +7,7 @@ import builders
 from builders import ceiling
 from plimsoll.diagnosis.frame import frame_of
 from plimsoll.diagnosis.headroom import resources_of
-from plimsoll.model.ceiling import Dimension, Family, Phase
+from plimsoll.model.ceiling import Ceiling, Family, Phase
 from plimsoll.model.diagnosis import CeilingTime, Resource, Verdict
 from plimsoll.model.family import RATE_FAMILIES
 from plimsoll.model.metric import Metric
@@ -31,6 +31,13 @@ def of(family: Family, *values, ceilings=CEILINGS, time_at=()) -> Resource:
     return next(r for r in found if r.family == family)
 
 
+def at(row: Ceiling, seconds: float) -> CeilingTime:
+    return CeilingTime(
+        family=row.family, phase=row.phase, dimension=row.dimension, level=row.value, seconds=seconds,
+        interval_count=1, ceiling=row,
+    )  # fmt: skip
+
+
 def minutes(calm: float, busy: float, count: int, total: int = 240) -> np.ndarray:
     value = np.full(total, float(calm))
     value[:count] = busy
@@ -47,23 +54,25 @@ def test_every_resource_is_listed_in_one_order():
     assert {Verdict.UNKNOWN} == {resource.verdict for resource in found}
 
 
-@pytest.mark.parametrize(("count", "verdict"), [(0, Verdict.SLACK), (4, Verdict.SLACK), (5, Verdict.NEAR)])
-def test_near_is_above_four_fifths_for_five_minutes(count, verdict):
-    """A stray minute above 80 % of the ceiling is not near; five minutes are."""
-    resource = of(EBS, builders.storage(minutes(20e6, 85e6, count)))
+@pytest.mark.parametrize(
+    ("rate", "step_s", "minutes", "verdict"),
+    [
+        # A stray minute above 80 % of the ceiling is not near; five minutes are.
+        (minutes(20e6, 85e6, 0), 60, 0, Verdict.SLACK),
+        (minutes(20e6, 85e6, 4), 60, 4, Verdict.SLACK),
+        (minutes(20e6, 85e6, 5), 60, 5, Verdict.NEAR),
+        # Half a minute of ten is as near as five minutes of hours.
+        (minutes(20e6, 85e6, 30, total=600), 1, 0.5, Verdict.NEAR),
+        # Five minutes in one sample are five minutes.
+        ([90e6, 20e6], 300, 5, Verdict.NEAR),
+    ],
+)
+def test_near_is_above_four_fifths_for_five_minutes(rate, step_s, minutes, verdict):
+    """Or for a twentieth of a short window."""
+    snapshot = builders.snapshot(builders.storage(rate), step_s=step_s)
+    found = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())[0]
 
-    assert verdict == resource.verdict
-    assert count == resource.minutes_above_80
-
-
-def test_in_a_window_of_minutes_a_twentieth_is_near():
-    """Half a minute of ten is as near as five minutes of hours."""
-    fast = np.where(np.arange(600) < 30, 85e6, 20e6)
-    snapshot = builders.snapshot(builders.storage(fast), step_s=1)
-    found = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())
-
-    assert Verdict.NEAR == found[0].verdict
-    assert 0.5 == found[0].minutes_above_80
+    assert (minutes, verdict) == (found.minutes_above_80, found.verdict)
 
 
 @pytest.mark.parametrize(
@@ -120,58 +129,44 @@ def test_above_the_baseline_credits_decide(peak, balance, verdict):
 
 def test_the_ceiling_that_binds_is_the_one_shown():
     """Where a legacy limit binds, its number stands in the row, and the time above 80 % is of it."""
-    at = CeilingTime(
-        family=EBS, phase=Phase.LEGACY, dimension=Dimension.THROUGHPUT, level=60e6, seconds=2400,
-        interval_count=1, ceiling=LEGACY,
-    )  # fmt: skip
-    resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at,))
+    resource = of(EBS, builders.storage(minutes(20e6, 60e6, 40)), time_at=(at(LEGACY, 2400),))
 
     assert (LEGACY, 40.0) == (resource.ceiling, resource.minutes_above_80)
     assert "present limit is 100 MB/s" in resource.note
 
 
-def test_unmeasured_is_unknown_with_the_metric_named():
-    """What was not measured is not slack: the missing metric is named."""
-    resource = of(Family.CPU, builders.storage([1e6]))
+@pytest.mark.parametrize(
+    ("family", "values", "ceilings", "peak", "note"),
+    [
+        # What was not measured is not slack: the missing metric is named.
+        (Family.CPU, builders.storage([1e6]), CEILINGS, None, "CPUUtilization"),
+        # FreeableMemory alone does not say how much is used; what is missing is the size.
+        (
+            Family.MEMORY,
+            {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(2))},
+            (),
+            None,
+            "FreeableMemory was measured, but the total size is unknown",
+        ),
+        # Measured but not documented: how near it came cannot be reported, but the peak is shown.
+        (EBS, builders.storage(minutes(20e6, 70e6, 10)), (), 70e6, "no documented limit"),
+    ],
+    ids=["unmeasured", "size unknown", "no ceiling"],
+)
+def test_what_cannot_be_compared_is_unknown(family, values, ceilings, peak, note):
+    """And what is missing is named."""
+    resource = of(family, values, ceilings=ceilings)
 
-    assert Verdict.UNKNOWN == resource.verdict
-    assert (None, None) == (resource.peak, resource.headroom)
-    assert "CPUUtilization" in resource.note
+    assert (Verdict.UNKNOWN, None) == (resource.verdict, resource.headroom)
+    assert peak == (resource.peak and pytest.approx(resource.peak))
+    assert note in resource.note
+    assert peak is None or "bytes/s" == resource.unit
 
 
-def test_what_is_free_of_an_unknown_size_is_not_called_unmeasured():
-    """FreeableMemory alone does not say how much is used; what is missing is the size."""
-    found = of(Family.MEMORY, {Metric.FREEABLE_MEMORY_BYTES: np.full(60, gib(2))}, ceilings=())
-
-    assert Verdict.UNKNOWN == found.verdict
-    assert "FreeableMemory was measured, but the total size is unknown" == found.note
-
-
-def test_without_a_ceiling_the_peak_is_shown_and_the_verdict_unknown():
-    """Measured but not documented: how near it came cannot be reported."""
-    resource = of(EBS, builders.storage(minutes(20e6, 70e6, 10)), ceilings=())
-
-    assert Verdict.UNKNOWN == resource.verdict
-    np.testing.assert_allclose(resource.peak, 70e6)
-    assert "bytes/s" == resource.unit
-    assert resource.headroom is None
-    assert "no documented limit" in resource.note
-
-
-@pytest.mark.parametrize(("phase", "expected"), [(Phase.BASELINE, False), (Phase.LEGACY, True)])
-def test_what_bound_binds(phase, expected):
+@pytest.mark.parametrize(("row", "expected"), [(BASELINE, False), (LEGACY, True)])
+def test_what_bound_binds(row, expected):
     """Time at a ceiling makes the verdict, with its length; a legacy limit is called so."""
-    row = BASELINE if phase == Phase.BASELINE else LEGACY
-    at = CeilingTime(
-        family=EBS,
-        phase=phase,
-        dimension=Dimension.THROUGHPUT,
-        level=row.value,
-        seconds=5400,
-        interval_count=2,
-        ceiling=row,
-    )
-    resource = of(EBS, builders.storage(minutes(20e6, 30e6, 5)), time_at=(at,))
+    resource = of(EBS, builders.storage(minutes(20e6, 30e6, 5)), time_at=(at(row, 5400),))
 
     assert Verdict.BINDS == resource.verdict
     assert "1 h 30 min" in resource.note
@@ -216,15 +211,6 @@ def test_directions_at_different_times_are_compared_by_their_peaks():
     )
 
     assert (110e6, 60.0) == (resource.peak, resource.minutes_above_80)
-
-
-def test_long_samples_weigh_more():
-    """Five minutes above 80 % in one sample are five minutes, in the mean too."""
-    rate = builders.storage([90e6, 20e6])
-    snapshot = builders.snapshot(rate, step_s=300)
-    resource = resources_of(snapshot, frame_of(snapshot), CEILINGS, ())[0]
-
-    assert (5.0, Verdict.NEAR) == (resource.minutes_above_80, resource.verdict)
 
 
 def test_gaps_are_left_out():

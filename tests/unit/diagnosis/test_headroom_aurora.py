@@ -20,6 +20,8 @@ PROVISIONED = Instance(db_class="db.r6g.large", engine="aurora-postgresql", stor
 NVME = Instance(db_class="db.r6gd.xlarge", engine="aurora-postgresql")
 SERVERLESS = Instance(db_class="db.serverless", engine="aurora-mysql", capacity_acu_max=16.0)
 FREE = Metric.FREE_LOCAL_STORAGE_BYTES
+UNDOCUMENTED = "no size is documented for this class"
+PARTLY_USED = UNDOCUMENTED + ": {} GiB of at least 100 GiB were in use at the peak"
 
 
 def resources(instance: Instance, *values, ceilings: tuple[Ceiling, ...] | None = None) -> dict[Family, Resource]:
@@ -62,58 +64,39 @@ def test_other_engines_show_local_storage_where_it_was_measured():
     assert Family.LOCAL_STORAGE in resources(postgres, filled(100, 5))
 
 
-@pytest.mark.parametrize(("free_gib", "verdict", "peak_gib"), [(4, Verdict.NEAR, 28), (20, Verdict.SLACK, 12)])
-def test_local_storage_of_a_documented_size(free_gib, verdict, peak_gib):
-    """db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use."""
-    local = resources(PROVISIONED, filled(30, free_gib))[Family.LOCAL_STORAGE]
+UNUSED = {Metric.CPU_RATIO: np.full(60, 0.2)}
+GIVEN = (ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),)
+
+
+@pytest.mark.parametrize(
+    ("instance", "ceilings", "measured", "verdict", "size_gib", "peak_gib", "note"),
+    [
+        # db.r6g.large has 32 GiB under Aurora PostgreSQL; what is not free is in use.
+        (PROVISIONED, None, filled(30, 4), Verdict.NEAR, 32, 28, ""),
+        (PROVISIONED, None, filled(30, 20), Verdict.SLACK, 32, 12, ""),
+        # With 60 GiB free, the documented 32 GiB are not the size; what was seen bounds it.
+        (PROVISIONED, None, filled(60, 6), Verdict.NEAR, 60, 54, "more than the documented 32 GiB was free"),
+        (PROVISIONED, None, UNUSED, Verdict.UNKNOWN, 32, None, "not measured: FreeLocalStorage is missing"),
+        # The most that was free is a lower bound of an unknown size; 90 % of it in use is at least near.
+        (NVME, None, filled(100, 10), Verdict.NEAR, 100, 90, PARTLY_USED.format(90)),
+        # A disk with 50 of at least 100 GiB in use may be nearly full.
+        (NVME, None, filled(100, 50), Verdict.UNKNOWN, None, 50, PARTLY_USED.format(50)),
+        # A constant amount of free space says nothing about the size.
+        (NVME, None, filled(100, 99.5), Verdict.UNKNOWN, None, None, f"{UNDOCUMENTED}, and the window shows no use"),
+        # The documented size may come from anywhere.
+        (NVME, GIVEN, filled(100, 10), Verdict.NEAR, 1000, 990, ""),
+    ],
+    ids=["near", "slack", "refuted", "unmeasured", "lower bound", "half", "constant", "given"],
+)
+def test_local_storage_is_judged_by_its_size(instance, ceilings, measured, verdict, size_gib, peak_gib, note):
+    """Documented, given, or at least what was free at once."""
+    local = resources(instance, measured, ceilings=ceilings)[Family.LOCAL_STORAGE]
+    size = local.ceiling and local.ceiling.value
 
     assert verdict == local.verdict
-    assert (gib(32), gib(peak_gib)) == (local.ceiling.value, local.peak)
-
-
-def test_local_storage_of_unknown_size_may_be_near():
-    """The most that was free is a lower bound of the size; 90 % of it in use is at least near."""
-    local = resources(NVME, filled(100, 10))[Family.LOCAL_STORAGE]
-
-    assert Verdict.NEAR == local.verdict
-    assert gib(100) == local.ceiling.value
-    assert "lower bound" in local.ceiling.note
-    assert local.note == ("no size is documented for this class: 90 GiB of at least 100 GiB were in use at the peak")
-
-
-def test_local_storage_of_unknown_size_is_never_slack():
-    """A disk with 50 of at least 100 GiB in use may be nearly full: how much it holds is not known."""
-    local = resources(NVME, filled(100, 50))[Family.LOCAL_STORAGE]
-
-    assert Verdict.UNKNOWN == local.verdict
-    assert local.ceiling is None
-    assert "50 GiB of at least 100 GiB" in local.note
-
-
-def test_a_window_without_use_of_local_storage_shows_nothing():
-    """A constant amount of free space says nothing about the size."""
-    local = resources(NVME, filled(100, 99.5))[Family.LOCAL_STORAGE]
-
-    assert Verdict.UNKNOWN == local.verdict
-    assert (None, None) == (local.peak, local.ceiling)
-    assert local.note.endswith("and the window shows no use of it")
-
-
-def test_more_free_than_documented_refutes_the_document():
-    """With 60 GiB free, the documented 32 GiB are not the size; what was seen bounds it."""
-    local = resources(PROVISIONED, filled(60, 6))[Family.LOCAL_STORAGE]
-
-    assert Verdict.NEAR == local.verdict
-    assert gib(60) == local.ceiling.value
-    assert local.note.startswith("more than the documented 32 GiB was free")
-
-
-def test_local_storage_that_was_not_measured_is_unknown():
-    """The row stays and names the metric."""
-    local = resources(PROVISIONED, {Metric.CPU_RATIO: np.full(60, 0.2)})[Family.LOCAL_STORAGE]
-
-    assert Verdict.UNKNOWN == local.verdict
-    assert local.note == "not measured: FreeLocalStorage is missing"
+    assert (size_gib and gib(size_gib), peak_gib and gib(peak_gib)) == (size, local.peak)
+    assert local.note.startswith(note)
+    assert (size_gib in (60, 100)) == ("lower bound" in (local.ceiling.note if local.ceiling else ""))
 
 
 @pytest.mark.parametrize(
@@ -148,12 +131,3 @@ def test_connections_of_aurora_are_judged_by_its_own_default():
     connections = resources(mysql, {Metric.CONNECTION_COUNT: np.full(60, 950.0)})[Family.CONNECTIONS]
 
     assert (Verdict.NEAR, 1000) == (connections.verdict, connections.ceiling.value)
-
-
-def test_a_ceiling_handed_in_is_used():
-    """The documented size may come from anywhere."""
-    local = resources(NVME, filled(100, 10), ceilings=(ceiling(Family.LOCAL_STORAGE, Phase.FIXED, gib(1000)),))[
-        Family.LOCAL_STORAGE
-    ]
-
-    assert (Verdict.NEAR, gib(990)) == (local.verdict, local.peak)

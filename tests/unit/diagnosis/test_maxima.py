@@ -45,6 +45,12 @@ def used(family: Family, share, *, minutes: int, step_s: int = 60, at: int = 3 *
     return diagnose(builders.snapshot(calm, {metric: values}, instance=instance, step_s=step_s), catalog())
 
 
+def beside(metrics: dict, *, instance: Instance = GP3, rate: float = 5e6) -> Diagnosis:
+    """What is found where these were measured beside a light and even load."""
+    calm = builders.storage(np.full(HOURS * HOUR, rate))
+    return diagnose(builders.snapshot(calm, metrics, instance=instance), catalog())
+
+
 @pytest.mark.parametrize("family", MEASURED)
 @pytest.mark.parametrize(("share", "minutes", "step_s"), [(1.0, 300, 60), (0.992, 6, 60), (1.0, 5, 300)])
 def test_minutes_at_a_maximum_bind(family, share, minutes, step_s):
@@ -95,8 +101,7 @@ def test_a_full_disk_that_is_not_measured_any_more_is_not_over():
     """A metric that ends with the last byte says nothing about space since."""
     free = np.full(10 * HOUR, gib(20))
     free[-20:] = 0.0
-    calm = builders.storage(np.full(HOURS * HOUR, 5e6))
-    found = diagnose(builders.snapshot(calm, {Metric.FREE_STORAGE_BYTES: free}, instance=GP3), catalog())
+    found = beside({Metric.FREE_STORAGE_BYTES: free})
 
     assert found.binding.family is Family.STORAGE_SPACE
     assert found.binding.over_s is None
@@ -112,9 +117,8 @@ def test_connections_that_stay_below_the_default_are_at_it(values, binds):
         "stays": np.full(count, top),
         "passes": (1 - 0.7 * np.abs(np.linspace(-1, 1, count))) * top,
     }[values]
-    calm = builders.storage(np.full(count, 5e6))
     instance = Instance(db_class="db.m5.large", engine="postgres", storage=GP3.storage)
-    found = diagnose(builders.snapshot(calm, {Metric.CONNECTION_COUNT: curve}, instance=instance), catalog())
+    found = beside({Metric.CONNECTION_COUNT: curve}, instance=instance)
 
     assert binds == any(at.family is Family.CONNECTIONS for at in found.time_at)
 
@@ -128,9 +132,8 @@ def test_a_network_that_stays_at_its_baseline_is_at_it(level, spread, binds):
     count = HOURS * HOUR
     sent = np.full(count, 2e6)
     sent[HOUR : 6 * HOUR] = level * builders.wander(rng, 5 * HOUR, spread)
-    calm = builders.storage(np.full(count, 5e6))
-    metrics = {Metric.NETWORK_TRANSMIT_BYTES_PER_S: sent, Metric.NETWORK_RECEIVE_BYTES_PER_S: np.full(count, 1e6)}
-    found = diagnose(builders.snapshot(calm, metrics, instance=GP3), catalog())
+    received = np.full(count, 1e6)
+    found = beside({Metric.NETWORK_TRANSMIT_BYTES_PER_S: sent, Metric.NETWORK_RECEIVE_BYTES_PER_S: received})
 
     assert binds == any(at.family is Family.NETWORK for at in found.time_at)
 
@@ -142,11 +145,8 @@ def test_a_burstable_class_without_credits_is_held_at_its_baseline(cpu, binds):
     count = HOURS * HOUR
     left, ratio = np.full(count, 100.0), 0.5 * builders.wander(rng, count, 0.05)
     left[4 * HOUR :], ratio[4 * HOUR :] = 0.0, cpu * builders.wander(rng, 8 * HOUR, 0.02)
-    calm = builders.storage(np.full(count, 1e6))
     instance = Instance(db_class="db.t2.medium", engine="postgres", storage=Storage(kind="gp2", size_gib=100))
-    found = diagnose(
-        builders.snapshot(calm, {Metric.CPU_CREDITS: left, Metric.CPU_RATIO: ratio}, instance=instance), catalog()
-    )
+    found = beside({Metric.CPU_CREDITS: left, Metric.CPU_RATIO: ratio}, instance=instance, rate=1e6)
 
     assert binds == any(at.family is Family.CPU_CREDITS for at in found.time_at)
 
@@ -178,14 +178,9 @@ def test_an_empty_balance_speaks(metric, instance, family):
 
 
 def test_a_balance_that_never_empties_is_silent():
-    count = HOURS * HOUR
-    balance = np.linspace(1.0, 0.02, count)
-    found = diagnose(
-        builders.snapshot(builders.storage(np.full(count, 3e6)), {Metric.BYTE_BALANCE_RATIO: balance}, instance=GP3),
-        catalog(),
-    )
+    balance = np.linspace(1.0, 0.02, HOURS * HOUR)
 
-    assert () == found.time_at
+    assert () == beside({Metric.BYTE_BALANCE_RATIO: balance}, rate=3e6).time_at
 
 
 def test_a_disk_that_fills_is_not_full_before_it_is():
@@ -193,10 +188,7 @@ def test_a_disk_that_fills_is_not_full_before_it_is():
     count = HOURS * HOUR
     share = np.minimum(np.linspace(0.5, 1.2, count), 1.0)
     share[-30:-25] = 0.97
-    calm = builders.storage(np.full(count, 5e6))
-    free = {Metric.FREE_STORAGE_BYTES: gib(100) * (1 - share)}
-    found = diagnose(builders.snapshot(calm, free, instance=GP3), catalog())
-    (interval,) = found.intervals
+    (interval,) = beside({Metric.FREE_STORAGE_BYTES: gib(100) * (1 - share)}).intervals
 
     assert builders.START_S + 60 * int(np.argmax(share >= 0.99)) == interval.start_s
     assert builders.START_S + 60 * count == interval.end_s

@@ -177,56 +177,48 @@ def pressed_gap(rate, latency_s, ceilings=()) -> tuple[Missing, ...]:
     return pressed_throughout(frame, congestion_of(frame, load_of(frame)), ceilings)
 
 
+STEADY = 10_000 * 16_384 * builders.wander(np.random.default_rng(2), 120, 0.1)
+QUIET_TENTH = np.where(np.arange(120) < 20, 1e6, 10_000 * 16_384)
+
+
 @pytest.mark.parametrize(
-    ("latency_s", "ceilings", "is_open"),
+    ("rate", "latency_s", "ceilings", "is_open"),
     [
         # 10,000 IOPS × latency is the queue: 50, 12, 5 and 200 requests.
-        (0.005, (), True),
-        (0.0012, (), True),
-        (0.0005, (), False),
-        (0.02, DOCUMENTED, True),
-        (0.005, DOCUMENTED, False),
+        (STEADY, 0.005, (), True),
+        (STEADY, 0.0012, (), True),
+        (STEADY, 0.0005, (), False),
+        (STEADY, 0.02, DOCUMENTED, True),
+        (STEADY, 0.005, DOCUMENTED, False),
+        # 50,000 IOPS at 0.5 ms keep 25 under way, as fast storage does; a quiet tenth shows it unpressed.
+        (50_000 * 4096.0 * np.ones(120), 0.0005, DOCUMENTED, False),
+        (QUIET_TENTH, np.where(QUIET_TENTH > 1e6, 0.005, 0.0005), (), False),
     ],
 )
-def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(latency_s, ceilings, is_open):
+def test_a_queue_that_is_deep_all_the_time_leaves_the_verdict_open(rate, latency_s, ceilings, is_open):
     """Storage that was never seen under light load may be at a limit of its own."""
-    rate = 10_000 * 16_384 * builders.wander(np.random.default_rng(2), 120, 0.1)
-    gaps = pressed_gap(rate, latency_s, ceilings)
-
-    assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
-
-
-def test_requests_under_way_are_no_queue_where_limits_or_light_load_are_known():
-    """50,000 IOPS at 0.5 ms keep 25 under way, as fast storage does; a quiet tenth shows it unpressed."""
-    rate, latency = 10_000 * 16_384 * np.ones(120), np.full(120, 0.005)
-    rate[:20], latency[:20] = 1e6, 0.0005
-
-    assert () == pressed_gap(50_000 * 4096.0 * np.ones(120), 0.0005, DOCUMENTED)
-    assert () == pressed_gap(rate, latency)
+    assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in pressed_gap(rate, latency_s, ceilings)]
 
 
 @pytest.mark.parametrize(
-    ("spread", "latency_s", "is_open"), [(0.002, 0.004, True), (0.002, 0.001, False), (0.1, 0.004, False)]
+    ("rate", "spread", "latency_s", "is_open"),
+    [
+        # 4 ms at one rate all day may be an undocumented limit or slow storage.
+        (72e6, 0.002, 0.004, True),
+        # 1 ms, or a rate that varies by a tenth, is neither.
+        (72e6, 0.002, 0.001, False),
+        (72e6, 0.1, 0.004, False),
+        # 200 kB/s of heartbeats at 4 ms keep storage busy for a twentieth of the time.
+        (200e3, 0.002, 0.004, False),
+    ],
 )
-def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(spread, latency_s, is_open):
-    """
-    4 ms at one rate all day may be an undocumented limit or slow storage; 1 ms, or a rate that
-    varies by a tenth, is neither.
-    """
-    rate = 72e6 * builders.wander(np.random.default_rng(2), 1440, spread)
-    frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=latency_s)))
+def test_a_window_that_stands_still_and_waits_leaves_the_verdict_open(rate, spread, latency_s, is_open):
+    """Where something is in flight."""
+    steady = rate * builders.wander(np.random.default_rng(2), 1440, spread)
+    frame = frame_of(builders.snapshot(builders.storage(steady, latency_s=latency_s)))
     gaps = steady_throughout(frame, congestion_of(frame, load_of(frame)))
 
     assert [(LIGHT_LOAD, VERDICT)] * is_open == [(g.name, g.hides) for g in gaps]
-
-
-def test_a_steady_load_with_nothing_in_flight_waits_for_no_limit():
-    """200 kB/s of heartbeats at 4 ms keep storage busy for a twentieth of the time."""
-    rate = 200e3 * builders.wander(np.random.default_rng(2), 1440, 0.002)
-    frame = frame_of(builders.snapshot(builders.storage(rate, latency_s=0.004)))
-    assert frame is not None
-
-    assert () == steady_throughout(frame, congestion_of(frame, load_of(frame)))
 
 
 @pytest.mark.parametrize("metric", builders.BALANCES)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 from builders import ceiling
 from plimsoll.diagnosis.next_ceiling import bytes_per_s_through, next_ceiling_of
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
-from plimsoll.model.diagnosis import CeilingTime, Interval
+from plimsoll.model.diagnosis import CeilingTime
 from plimsoll.units import KIB
+from unit.reports.fixture_parts import interval
 
 EBS, IOPS = Family.INSTANCE_EBS_THROUGHPUT, Family.INSTANCE_EBS_IOPS
 BASELINE = ceiling(EBS, Phase.BASELINE, 287.5e6)
@@ -38,13 +38,11 @@ def of(
         family=family, phase=phase, dimension=dimension, level=value, seconds=3600,
         interval_count=1, ceiling=bound,
     )  # fmt: skip
-    first = Interval(
-        start_s=0, end_s=3600, dimension=dimension, level=value, level_low=value,
-        level_high=value, family=family, phase=phase, former_phase=None, ceiling=bound,
-        confidence=0.99, attribution=0.99, io_size_bytes=size_bytes, latency_s=None,
-        latency_reference_s=None, queue_depth=None, evidence=(), ruled_out=(), refuted_by="",
-    )  # fmt: skip
-    intervals = [replace(first, io_size_bytes=size) for size in sizes_bytes or (size_bytes,)]
+    known = {"dimension": dimension, "family": family, "phase": phase, "ceiling": bound}
+    intervals = [
+        interval(0, 3600, bound or BASELINE, level=value, io_size_bytes=size, **known)
+        for size in sizes_bytes or (size_bytes,)
+    ]
     return next_ceiling_of((at,), tuple(intervals), ceilings)
 
 

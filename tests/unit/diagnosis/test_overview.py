@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from plimsoll.diagnosis.overview import overview_of, overview_row, rank_key
 from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.diagnosis import CeilingTime, Forecast, Missing, Verdict
-from plimsoll.model.overview import BoundTime, NearestResource, OverviewRow, RemainingAmount, UnreadInstance
+from plimsoll.model.diagnosis import Forecast, Missing, Verdict
+from plimsoll.model.overview import OverviewRow, RemainingAmount, UnreadInstance
 from unit.reports.fixture_diagnosis import TIME_AT, pressed, quiet, unknown
-from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, PRESSED, WINDOW, fleet, row
+from unit.reports.fixture_fleet import NO_CLASS, NO_RATES, WINDOW, bound, fleet, near, row
 from unit.reports.fixture_parts import (
     CEILINGS,
     CPU,
@@ -145,22 +145,27 @@ def test_the_nearest_is_one_that_is_near_before_one_with_a_larger_share():
     assert (0.9, 3000.0, "ops/s") == (found.peak_ratio, found.headroom, found.unit)
 
 
-def test_memory_is_nearest_only_when_it_is_near():
-    """A database fills memory on purpose; only too little of it is worth a word."""
-    full = resource(Family.MEMORY, Verdict.SLACK, "memory", MEMORY, 6e10, 6e10, 6e10, 1440.0)
-    busy = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.4, 0.3, 0.2, 0.0)
-
-    assert "CPU" == row_of(quiet, resources=(full, busy)).nearest.name
-    tight = changed(full, verdict=Verdict.NEAR)
-    assert "memory" == row_of(quiet, resources=(tight, busy)).nearest.name
+USED = resource(Family.MEMORY, Verdict.SLACK, "memory", MEMORY, 6e10, 6e10, 6e10, 1440.0)
+BUSY = resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.4, 0.3, 0.2, 0.0)
+UNMEASURED = resource(Family.CPU, Verdict.UNKNOWN, "CPU", CPU, None, None, None, None)
+UNLIMITED = resource(Family.NETWORK, Verdict.UNKNOWN, "network", None, 1e9, 1e9, 1e8, None)
 
 
-def test_what_was_not_measured_is_not_nearest():
-    """Without a ceiling or a measurement there is no share to compare."""
-    unmeasured = resource(Family.CPU, Verdict.UNKNOWN, "CPU", CPU, None, None, None, None)
-    unlimited = resource(Family.NETWORK, Verdict.UNKNOWN, "network", None, 1e9, 1e9, 1e8, None)
+@pytest.mark.parametrize(
+    ("resources", "name"),
+    [
+        # A database fills memory on purpose; only too little of it is worth a word.
+        ((USED, BUSY), "CPU"),
+        ((changed(USED, verdict=Verdict.NEAR), BUSY), "memory"),
+        # Without a ceiling or a measurement there is no share to compare.
+        ((UNMEASURED, UNLIMITED), None),
+    ],
+)
+def test_the_nearest_is_what_is_worth_a_word(resources, name):
+    """Memory only when it is near, and nothing that was not measured."""
+    found = row_of(quiet, resources=resources).nearest
 
-    assert row_of(quiet, resources=(unmeasured, unlimited)).nearest is None
+    assert name == (found and found.name)
 
 
 def test_the_lowest_balance_is_reported_and_space_apart_from_it():
@@ -235,38 +240,6 @@ def test_what_should_have_been_measured_is_the_window_that_was_asked_for():
     assert (3 * DAY_S, DAY_S) == (asked, unasked)
 
 
-def test_the_order_is_that_of_urgency():
-    """Bound now, bound for longer, near, unknown, unread, slack."""
-    overview = fleet()
-    names = [
-        item.identifier if isinstance(item, UnreadInstance) else item.instance.identifier for item in overview.ranked
-    ]
-
-    assert names[:10] == [
-        *("search-primary", "claims-pipeline-eu-central-1-loading", "billing", "legacy-host"),
-        *("reports", "sessions", "audit", "replica-1", "replica-2", "replica-3"),
-    ]
-    assert ["creating-now", "restricted-1", "restricted-2"] == names[10:13]
-    assert "orders-36" == names[13]
-    assert 50 == len(names)
-
-
-def test_bound_now_goes_before_bound_longer():
-    """A short stretch at the end is more urgent than a long one in the morning."""
-    longer, now = (changed(PRESSED[0], instance=changed(PRESSED[0].instance, identifier=n)) for n in "ab")
-    longer = changed(longer, now=None)
-    now = changed(now, binding=changed(now.binding, seconds=60.0))
-
-    assert "b" == fleet((longer, now), ()).rows[0].instance.identifier
-
-
-def test_ties_are_broken_by_identifier():
-    """Of equal instances the first in the alphabet is first."""
-    rows = [row(name, Verdict.UNKNOWN) for name in ("c", "a", "b")]
-
-    assert ["a", "b", "c"] == [r.instance.identifier for r in fleet(rows, ()).rows]
-
-
 def test_the_window_is_what_the_rows_cover_where_none_was_asked_for():
     """First start and last end over all instances that have samples."""
     early = row("a", window_s=(WINDOW[0] - 600, WINDOW[1] - 600))
@@ -280,26 +253,9 @@ def test_the_window_is_what_the_rows_cover_where_none_was_asked_for():
 def rows(draw):
     """A row of any verdict; names repeat, so that ties come."""
     verdict = draw(st.sampled_from(Verdict))
-    at = BoundTime(
-        family=Family.VOLUME_IOPS,
-        phase=Phase.FIXED,
-        former_phase=None,
-        dimension=Dimension.IOPS,
-        value=3000.0,
-        seconds=draw(st.sampled_from([60.0, 600.0, 7200.0])),
-        share_ratio=0.1,
-        interval_count=1,
-        first_s=WINDOW[0],
-        last_s=WINDOW[1],
-    )
-    close = NearestResource(
-        family=Family.CPU,
-        name="CPU",
-        verdict=Verdict.SLACK,
-        peak_ratio=draw(st.sampled_from([0.2, 0.9])),
-        headroom=0.1,
-        unit="ratio",
-    )
+    seconds = draw(st.sampled_from([60.0, 600.0, 7200.0]))
+    at = bound(Family.VOLUME_IOPS, Phase.FIXED, 3000.0, seconds, dimension=Dimension.IOPS)
+    close = near("CPU", Family.CPU, draw(st.sampled_from([0.2, 0.9])), unit="ratio")
     is_bound = verdict is Verdict.BINDS and draw(st.booleans())
     return row(
         draw(st.sampled_from("abc")),
@@ -359,17 +315,9 @@ def test_no_less_urgent_kind_comes_before_a_more_urgent_one(found, lost):
     assert sorted(order) == order
 
 
-def test_every_documented_ceiling_can_be_named():
+@pytest.mark.parametrize("one", CEILINGS)
+def test_every_documented_ceiling_can_be_named(one):
     """A row can be made of time at any ceiling of an instance."""
-    for one in CEILINGS:
-        at = CeilingTime(
-            family=one.family,
-            phase=one.phase,
-            dimension=one.dimension,
-            level=one.value,
-            seconds=60.0,
-            interval_count=1,
-            ceiling=one,
-        )
+    at = changed(TIME_AT[0], family=one.family, phase=one.phase, dimension=one.dimension, level=one.value, ceiling=one)
 
-        assert one.value == row_of(binding=at).binding.value
+    assert one.value == row_of(binding=at).binding.value

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import builders
 from plimsoll.diagnosis.own_events import own_events_io
 from plimsoll.model.metric import Metric
 from plimsoll.model.own_event import OwnEvent, OwnEventFile
-from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 from unit.reports.fixture_diagnosis import CASES
 
@@ -29,10 +29,8 @@ def snapshot(*, gap: slice | None = None) -> Snapshot:
         Metric.READ_OPS_PER_S: OPS,
         Metric.WRITE_OPS_PER_S: OPS,
     }
-    series = {
-        m: Series(metric=m, step_s=60, time_s=time_s[kept], value=np.full(int(kept.sum()), v)) for m, v in rates.items()
-    }
-    return Snapshot(instance=CASES["pressed"]()[0].instance, series=series, source="made up")
+    series = (builders.timed(m, time_s[kept], np.full(int(kept.sum()), v), step_s=60) for m, v in rates.items())
+    return builders.snapshot(*series, instance=CASES["pressed"]()[0].instance)
 
 
 def diagnosis(*bound: tuple[int, int]):

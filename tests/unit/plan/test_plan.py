@@ -15,7 +15,7 @@ from plimsoll.catalog.load import catalog
 from plimsoll.catalog.prices import CatalogPrices
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.errors import UsageError
-from plimsoll.model.ceiling import Dimension, Family
+from plimsoll.model.ceiling import Dimension
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.plan import Judgement, MoveKind, Option, Plan, PlanConstraints
 from plimsoll.model.price import PriceBook
@@ -62,26 +62,6 @@ def day(level: float, *, hours: int = 6, **more) -> dict:
     return builders.held_at(demand, level, rng=np.random.default_rng(5), **more)
 
 
-def test_claims_ingestion_is_sped_up_by_the_next_class_for_67_cents():
-    """db.m6g.xlarge costs $0.672 more a day, holds 148.5 MB/s, and the gp2 volume stays."""
-    found = of_example("claims-pipeline")
-    (option,) = in_role(found, "faster for the money")
-
-    assert "db.m6g.xlarge" == option.instance.db_class
-    assert found.instance.storage == option.instance.storage
-    assert Decimal("0.672") == option.usd_per_day_more
-    assert 148.5e6 == option.effect.next_ceiling.value
-    assert Family.INSTANCE_EBS_THROUGHPUT == option.effect.next_ceiling.family
-    took, takes = (o.effect.work.chained_minutes / 60 for o in (found.present, option))
-    assert (12.9, 6.9) == (round(took, 1), round(takes, 1))
-    (command,) = option.commands
-    assert command.startswith("aws rds modify-db-instance --db-instance-identifier claims-pipeline")
-    assert "--db-instance-class db.m6g.xlarge" in command
-    assert "storage" not in command
-    assert "db.m6g.xlarge, storage as it is" in found.headline
-    assert "$0.67 a day more" in found.headline
-
-
 def test_the_search_service_is_stopped_and_started_first():
     """
     It is free and brings 287.5 MB/s for 212.5; whether that suffices depends on what was not seen. The
@@ -91,13 +71,11 @@ def test_the_search_service_is_stopped_and_started_first():
     restart = found.options[0]
 
     assert ("free", Decimal(0)) == (restart.role, restart.usd_per_day_more)
-    assert "212.5 MB/s (437.5 MB/s in bursts) to 287.5 MB/s" in restart.moves[0].text
     assert (Dimension.IOPS, 18_750) == (restart.effect.next_ceiling.dimension, restart.effect.next_ceiling.value)
     assert Judgement.UNSURE == restart.judgement
     assert restart.settled_by
     took, takes = (o.effect.work.chained_minutes for o in (found.present, restart))
     assert takes < 0.8 * took
-    assert "stop-db-instance" in restart.commands[0]
     assert found.headline.startswith("stop and start it first: free")
     # What a free move is goes before its reason; what spread work will see is not known.
     assert ". EC2 documents that a stop and start applies the present limits. " in restart.reason
@@ -107,21 +85,6 @@ def test_the_search_service_is_stopped_and_started_first():
     assert "e+" not in spread.reason
     assert spread.effect.latency_s_mean is None
     assert any("12,000 IOPS for hours, so that limit is not enforced" in note for note in found.notes)
-
-
-def test_the_published_remedy_of_the_search_service_is_reported_as_the_law_has_it():
-    """
-    At the I/O size of before, db.r5.4xlarge passes 18,750 IOPS and no more: 20 to 35 % above 213 MB/s.
-    Published were 325 MB/s, which 18,750 requests carry only if they grew with the class.
-    """
-    found = of_example("search-service", allow=("db.r5.4xlarge",), keep_storage=True)
-    (chosen,) = (o for o in found.options if o.instance.db_class == "db.r5.4xlarge")
-    before = found.present.effect
-
-    assert (Family.INSTANCE_EBS_IOPS, 18_750) == (chosen.effect.next_ceiling.family, chosen.effect.next_ceiling.value)
-    gain = chosen.effect.served_bytes_per_s.high / before.served_bytes_per_s.high
-    assert 1.2 < gain < 1.35
-    assert chosen.effect.latency_s_mean.low < 0.5 * before.latency_s_mean.low
 
 
 def test_what_suffices_is_reported_and_only_cheaper_ones_are_shown():
@@ -203,11 +166,6 @@ def test_wishes_that_contradict_each_other_are_refused():
     """In one sentence, before anything is replayed."""
     with pytest.raises(UsageError):
         of_example("claims-pipeline", keep_class=True, deny=("db.t3.xlarge",))
-
-
-def test_equal_inputs_give_equal_plans():
-    """Nothing is thrown."""
-    assert of_example("claims-pipeline") == planned(example("claims-pipeline"))
 
 
 def test_an_unknown_license_leaves_options_without_a_price_until_it_is_given():

@@ -6,6 +6,7 @@ filled up with plausible ones; nothing here was measured, and `is_simulated` say
 """
 
 import numpy as np
+from msgspec.structs import replace
 
 from plimsoll.app.render import Report, render
 from plimsoll.model.cause import Inspection
@@ -35,7 +36,6 @@ from unit.reports.fixture_parts import (
     DAY_S,
     EBS,
     HOUR_S,
-    INSTANCE,
     IOPS_BASELINE,
     IOPS_BURST,
     LEGACY_BASELINE,
@@ -235,6 +235,31 @@ ANNOTATIONS = (
 )
 
 
+def calm(shot, **found):
+    """The diagnosis of a measured day in which nothing was found but what is given."""
+    plain = Diagnosis(
+        instance=shot.instance,
+        window_s=(START_S, START_S + DAY_S),
+        step_s=STEP_S,
+        measured_s=float(DAY_S),
+        is_simulated=False,
+        source=shot.source,
+        note="",
+        verdict=Verdict.SLACK,
+        binding=None,
+        next_ceiling=BASELINE,
+        intervals=(),
+        time_at=(),
+        resources=(),
+        buckets=(),
+        forecasts=(),
+        findings=(),
+        missing=(),
+        ceilings=CEILINGS,
+    )
+    return replace(plain, **found)
+
+
 def pressed():
     """A database against a legacy limit: diagnosis and snapshot."""
     note = "Reconstructed from published figures; not a recording of a real instance."
@@ -245,17 +270,12 @@ def pressed():
         note=note,
         annotations=ANNOTATIONS,
     )
-    diagnosis = Diagnosis(
-        instance=INSTANCE,
-        window_s=(START_S, START_S + DAY_S),
-        step_s=STEP_S,
-        measured_s=float(DAY_S),
+    diagnosis = calm(
+        shot,
         is_simulated=True,
-        source=shot.source,
         note=note,
         verdict=Verdict.BINDS,
         binding=TIME_AT[0],
-        next_ceiling=BASELINE,
         intervals=INTERVALS,
         time_at=TIME_AT,
         resources=RESOURCES,
@@ -296,7 +316,6 @@ def pressed():
                 "cloudwatch:GetMetricData for them.",
             ),
         ),
-        ceilings=CEILINGS,
         annotations=ANNOTATIONS,
     )
     return diagnosis, shot
@@ -320,19 +339,8 @@ def quiet():
         },
         source="export folder metrics",
     )
-    diagnosis = Diagnosis(
-        instance=INSTANCE,
-        window_s=(START_S, START_S + DAY_S),
-        step_s=STEP_S,
-        measured_s=float(DAY_S),
-        is_simulated=False,
-        source=shot.source,
-        note="",
-        verdict=Verdict.SLACK,
-        binding=None,
-        next_ceiling=BASELINE,
-        intervals=(),
-        time_at=(),
+    diagnosis = calm(
+        shot,
         resources=(
             resource(*(EBS, Verdict.SLACK, "instance EBS throughput", BASELINE), *(54e6, 53.2e6, 31e6, 0.0)),
             resource(
@@ -341,11 +349,6 @@ def quiet():
             ),
             resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.26, 0.25, 0.21, 0.0),
         ),
-        buckets=(),
-        forecasts=(),
-        findings=(),
-        missing=(),
-        ceilings=CEILINGS,
     )
     return diagnosis, shot
 
@@ -360,19 +363,13 @@ def unknown():
         gaps=(Gap(metric="read_bytes_per_s", reason="not in the export", remedy="Export ReadThroughput."),),
     )
     lost = ("ReadThroughput", "WriteThroughput", "ReadIOPS", "WriteIOPS")
-    diagnosis = Diagnosis(
-        instance=host,
+    diagnosis = calm(
+        shot,
         window_s=(START_S, START_S + HOUR_S),
-        step_s=STEP_S,
         measured_s=0.0,
-        is_simulated=False,
-        source=shot.source,
-        note="",
         verdict=Verdict.UNKNOWN,
-        binding=None,
         next_ceiling=None,
-        intervals=(),
-        time_at=(),
+        ceilings=(),
         resources=(
             resource(
                 *(EBS, Verdict.UNKNOWN, "instance EBS throughput", None, None, None, None, None),
@@ -381,9 +378,6 @@ def unknown():
             ),
             resource(Family.CPU, Verdict.SLACK, "CPU", CPU, 0.35, 0.349, 0.31, 0.0),
         ),
-        buckets=(),
-        forecasts=(),
-        findings=(),
         missing=(
             *(
                 Missing(
@@ -399,7 +393,6 @@ def unknown():
                 remedy="Give describe-db-instances JSON, or --class.",
             ),
         ),
-        ceilings=(),
     )
     return diagnosis, shot
 

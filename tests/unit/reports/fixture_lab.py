@@ -65,12 +65,3 @@ TRUTH = GroundTruth(
     is_void=False,
     kept_up="This machine kept up: no operation was late.",
 )
-
-
-def truth(**changes: object) -> GroundTruth:
-    return GroundTruth(**{**{f: getattr(TRUTH, f) for f in TRUTH.__struct_fields__}, **changes})
-
-
-def progress(**changes: object) -> LabProgress:
-    fields = PROGRESS.__struct_fields__
-    return LabProgress(**{**{f: getattr(PROGRESS, f) for f in fields}, **changes})

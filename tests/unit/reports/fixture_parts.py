@@ -1,12 +1,14 @@
 """The nouns that the hand-made diagnoses are put together from: ceilings, series, builders."""
 
 import numpy as np
+from msgspec.structs import replace
 
-from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+import builders
+from builders import series
+from plimsoll.model.ceiling import Family, Origin, Phase
 from plimsoll.model.diagnosis import Interval, Resource
 from plimsoll.model.instance import EbsLimits, Instance, Storage
 from plimsoll.model.metric import Metric
-from plimsoll.model.series import Series
 from plimsoll.model.snapshot import Snapshot
 
 START_S = 1615161600  # 2021-03-08T00:00:00Z
@@ -26,29 +28,7 @@ STORAGE = Origin(source="Amazon RDS User Guide, DB instance storage", read_on="2
 
 def ceiling(family, phase, value, *, origin=NOW, legacy=None, **more):
     """A ceiling whose dimension and unit follow from its family."""
-    dimension, unit = {
-        Family.INSTANCE_EBS_THROUGHPUT: (Dimension.THROUGHPUT, "bytes/s"),
-        Family.VOLUME_THROUGHPUT: (Dimension.THROUGHPUT, "bytes/s"),
-        Family.INSTANCE_EBS_IOPS: (Dimension.IOPS, "ops/s"),
-        Family.VOLUME_IOPS: (Dimension.IOPS, "ops/s"),
-        Family.CPU: (Dimension.AMOUNT, "ratio"),
-        Family.MEMORY: (Dimension.AMOUNT, "bytes"),
-        Family.CONNECTIONS: (Dimension.AMOUNT, "count"),
-        Family.NETWORK: (Dimension.AMOUNT, "bytes/s"),
-        Family.STORAGE_SPACE: (Dimension.AMOUNT, "bytes"),
-        Family.LOCAL_STORAGE: (Dimension.AMOUNT, "bytes"),
-        Family.CAPACITY: (Dimension.AMOUNT, "ratio"),
-    }[family]
-    return Ceiling(
-        family=family,
-        phase=phase,
-        dimension=dimension,
-        value=value,
-        unit=unit,
-        origin=origin,
-        former_phase=legacy,
-        **more,
-    )
+    return replace(builders.ceiling(family, phase, value, legacy=legacy), origin=origin, **more)
 
 
 EBS = Family.INSTANCE_EBS_THROUGHPUT
@@ -116,13 +96,6 @@ def wobble(n, salt, size=1.0):
     mixed = (mixed ^ (mixed >> 15)) * 2246822519 % 2**32
     mixed = (mixed ^ (mixed >> 13)) * 3266489917 % 2**32
     return size * ((mixed ^ (mixed >> 16)) / 2**31 - 1)
-
-
-def series(metric, value, *, step_s=STEP_S, start_s=START_S):
-    """A regular series from its values."""
-    value = np.asarray(value, dtype=np.float64)
-    time = start_s + step_s * np.arange(value.size, dtype=np.int64)
-    return Series(metric=metric, step_s=step_s, time_s=time, value=value)
 
 
 def snapshot(values, **more):

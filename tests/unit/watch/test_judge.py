@@ -1,5 +1,6 @@
 """The end of the data, and what messages have besides their transition."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from plimsoll.watch.judge import Judge, data_end_of
 from plimsoll.watch.law.evaluation import WatchedInstance
 from plimsoll.watch.law.message import Message
 from plimsoll.watch.law.rulebook import RuleTables
-from plimsoll.watch.ledger import RememberedInstance
+from plimsoll.watch.ledger import InstanceOutcome, RememberedInstance
 from plimsoll.watch.targets import Computations
 from scenes import EPOCH_S, TARGET, Scene
 from watched import END_S, HOUR_S, MINUTE, START_S
@@ -48,30 +49,34 @@ def test_without_rates_any_metric_tells_the_time():
     assert data_end_of(builders.snapshot(), END_S) is None
 
 
+AT_S = EPOCH_S + 20 * MINUTE
+WORKING = {"advise": lambda *_: ("Look at it",), "draw": lambda *_: b"p"}
+
+
+def judge_of(scene: Scene, log: Callable[..., None] | None = None, **other: object) -> Judge:
+    """A judge of a scene, some of whose computations are others."""
+    parts = {"diagnose": scene.diagnose} | WORKING | other
+    return Judge(RuleTables(), Computations(**parts), runbook_base="", log=log or scene.log)  # type: ignore[arg-type]
+
+
+def remembered(name: str) -> RememberedInstance:
+    """An instance whose data were read a quarter of an hour ago."""
+    instance = WatchedInstance(account="", region="", name=name)
+    return RememberedInstance(instance=instance, target=TARGET, data_end_s=AT_S - 15 * MINUTE)
+
+
+def outcome_of(judge: Judge, record: RememberedInstance) -> InstanceOutcome:
+    """What follows from three hours of data."""
+    snapshot = watched.snapshot(start_s=AT_S - 3 * HOUR_S, minutes=180)
+    return judge.of_data(snapshot, record, [], (), at_s=AT_S, window_s=3 * HOUR_S)
+
+
 def test_only_the_first_messages_of_a_round_have_advice_and_a_picture(tmp_path: Path):
     """Fifteen instances reach a ceiling in one round: all are told, twelve with advice; in the next round all again."""
-    scene = Scene(tmp_path, "b" * 30)
-    judge = Judge(
-        RuleTables(),
-        Computations(diagnose=scene.diagnose, advise=lambda *_: ("Look at it",), draw=lambda *_: b"p"),
-        runbook_base="",
-        log=scene.log,
-    )
+    judge = judge_of(Scene(tmp_path, "b" * 30))
 
     def bound(number: int) -> Message:
-        at_s = EPOCH_S + 20 * MINUTE
-        outcome = judge.of_data(
-            watched.snapshot(start_s=at_s - 3 * HOUR_S, minutes=180),
-            RememberedInstance(
-                instance=WatchedInstance(account="", region="", name=f"orders-{number}"),
-                target=TARGET,
-                data_end_s=at_s - 15 * MINUTE,
-            ),
-            [],
-            (),
-            at_s=at_s,
-            window_s=3 * HOUR_S,
-        )
+        outcome = outcome_of(judge, remembered(f"orders-{number}"))
         (message,) = (m for m in outcome.messages if m.rule == "bound")
         return message
 
@@ -91,21 +96,11 @@ def failing(*_: object) -> None:
 @pytest.mark.parametrize("part", ["diagnose", "advise", "draw"])
 def test_an_internal_error_costs_a_reading_its_part(part: str, tmp_path: Path):
     """Without advice or a picture the message goes out; an instance that cannot be judged is silent, with the reason."""
-    scene = Scene(tmp_path, "b" * 30)
-    working = {"diagnose": scene.diagnose, "advise": lambda *_: ("Look at it",), "draw": lambda *_: b"p"}
     lines: list[tuple[str, dict[str, object]]] = []
-    judge = Judge(
-        RuleTables(),
-        Computations(**(working | {part: failing})),
-        runbook_base="",
-        log=lambda event, **fields: lines.append((event, fields)),
-    )
-    at_s = EPOCH_S + 20 * MINUTE
-    record = RememberedInstance(
-        instance=WatchedInstance(account="", region="", name="orders"), target=TARGET, data_end_s=at_s - 15 * MINUTE
-    )
-    snapshot = watched.snapshot(start_s=at_s - 3 * HOUR_S, minutes=180)
-    outcomes = [judge.of_data(snapshot, record, [], (), at_s=at_s, window_s=3 * HOUR_S) for _ in range(2)]
+    log = lambda event, **fields: lines.append((event, fields))  # noqa: E731
+    judge = judge_of(Scene(tmp_path, "b" * 30), log, **{part: failing})
+    record = remembered("orders")
+    outcomes = [outcome_of(judge, record) for _ in range(2)]
 
     said = [fields["error"] for event, fields in lines if "could not be evaluated" in event]
     assert len(said) == 1

@@ -15,7 +15,14 @@ from plimsoll.model.ceiling import Family
 from plimsoll.watch.law.days import DAY_S, DaySummary
 from plimsoll.watch.law.machine import Standing
 from plimsoll.watch.law.message import Message, WatchState
-from plimsoll.watch.ledger import InstanceOutcome, LeaseLostError, Ledger, LedgerError, RememberedInstance
+from plimsoll.watch.ledger import (
+    InstanceOutcome,
+    LeaseLostError,
+    Ledger,
+    LedgerError,
+    QueuedMessage,
+    RememberedInstance,
+)
 
 RECORD = RememberedInstance(instance=watched.INSTANCE, target="rds:*", data_end_s=watched.END_S)
 NOW_S = 1_000_000.0
@@ -38,6 +45,13 @@ def ledger(tmp_path: Path) -> Ledger:
     """A new one, whose lease is ours."""
     found = Ledger(tmp_path / "l.db", owner="me")
     assert found.take_lease(NOW_S)
+    return found
+
+
+def first_due(ledger: Ledger, receiver: str = "ops", *, now_s: float = NOW_S) -> QueuedMessage:
+    """The message that a receiver is to get next."""
+    found = ledger.due(receiver, now_s=now_s, longest_wait_s=3600.0)
+    assert found is not None
     return found
 
 
@@ -69,16 +83,15 @@ def test_a_picture_is_kept_for_as_long_as_somebody_waits_for_it(ledger: Ledger):
         rows = ledger._db.execute("SELECT message FROM transitions").fetchall()
         return b"".join(msgspec.json.decode(row[0], type=Message).picture_png for row in rows)
 
-    found = outcome(1)
-    drawn = replace(found, messages=tuple(replace(one, picture_png=b"png") for one in found.messages))
-    ledger.store(replace(drawn, announced=frozenset()), ["ops"], now_s=NOW_S)
+    unheard, heard = (
+        replace(one, messages=tuple(replace(message, picture_png=b"png") for message in one.messages))
+        for one in (outcome(1), outcome(1, key="o" * 16))
+    )
+    ledger.store(replace(unheard, announced=frozenset()), ["ops"], now_s=NOW_S)
     assert kept() == b""
-    other = outcome(1, key="o" * 16)
-    drawn = replace(other, messages=tuple(replace(one, picture_png=b"png") for one in other.messages))
-    ledger.store(drawn, ["ops", "mail"], now_s=NOW_S)
+    ledger.store(heard, ["ops", "mail"], now_s=NOW_S)
     for receiver, left in (("ops", b"png"), ("mail", b"")):
-        queued = ledger.due(receiver, now_s=NOW_S, longest_wait_s=3600.0)
-        assert queued is not None
+        queued = first_due(ledger, receiver)
         assert queued.message.picture_png == b"png"
         ledger.mark_sent(queued, "", now_s=NOW_S)
         assert kept() == left
@@ -99,35 +112,25 @@ def test_all_or_nothing(ledger: Ledger):
 def test_messages_of_an_episode_go_in_order(ledger: Ledger):
     """The second waits until the first is sent, also while the first waits for its next try."""
     ledger.store(outcome(1, 2), ["ops"], now_s=NOW_S)
-    first = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
-    assert first is not None
+    first = first_due(ledger)
     ledger.claim(first, due_s=NOW_S + 5)
     ledger.mark_failed(first, "no", due_s=NOW_S + 5)
 
     assert due(ledger) is None
     assert due(ledger, now_s=NOW_S + 5) == 1
     ledger.mark_sent(first, "thread 7", now_s=NOW_S + 6)
-    second = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
-    assert second is not None
+    second = first_due(ledger)
     assert (second.message.number, second.identity) == (2, "thread 7")
 
 
 def test_a_clock_that_was_set_back_delays_nothing(ledger: Ledger):
     """A message that would be due later than the longest wait is due now."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
-    queued = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
-    assert queued is not None
+    queued = first_due(ledger)
     ledger.mark_failed(queued, "no", due_s=NOW_S + 600)
 
     assert due(ledger, now_s=NOW_S + 1) is None
     assert due(ledger, now_s=NOW_S - 3600) == 1
-
-
-def test_softer_transitions_are_stored_and_not_queued(ledger: Ledger):
-    """Only what is announced waits for receivers."""
-    ledger.store(replace(outcome(1), announced=frozenset()), ["ops"], now_s=NOW_S)
-
-    assert ledger.waiting_count() == 0
 
 
 def test_one_lease_one_owner(ledger: Ledger, tmp_path: Path):
@@ -163,8 +166,7 @@ def test_a_step_of_the_clock_never_makes_two_owners(ledger: Ledger, tmp_path: Pa
 def test_the_former_owner_sends_nothing(ledger: Ledger, tmp_path: Path):
     """A message is claimed by the owner of the lease only."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
-    queued = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
-    assert queued is not None
+    queued = first_due(ledger)
     with Ledger(tmp_path / "l.db", owner="other") as other:
         assert other.take_lease(NOW_S + 61)
 
@@ -175,8 +177,7 @@ def test_the_former_owner_sends_nothing(ledger: Ledger, tmp_path: Path):
 def test_the_newest_message_is_repeated(ledger: Ledger):
     """For receivers that forget: every so often while the episode is open."""
     ledger.store(outcome(1), ["ops"], now_s=NOW_S)
-    queued = ledger.due("ops", now_s=NOW_S, longest_wait_s=3600.0)
-    assert queued is not None
+    queued = first_due(ledger)
     ledger.mark_sent(queued, "", now_s=NOW_S)
 
     def repeated(now_s: float) -> int | None:
@@ -190,9 +191,7 @@ def test_the_newest_message_is_repeated(ledger: Ledger):
     ended = replace(watched.message(2, key="k" * 16), state=WatchState.OK)
     ledger.store(replace(outcome(2), messages=(ended,)), ["ops"], now_s=NOW_S + 61)
     assert repeated(NOW_S + 200) is None
-    last = ledger.due("ops", now_s=NOW_S + 61, longest_wait_s=3600.0)
-    assert last is not None
-    ledger.mark_sent(last, "", now_s=NOW_S + 61)
+    ledger.mark_sent(first_due(ledger, now_s=NOW_S + 61), "", now_s=NOW_S + 61)
     assert repeated(NOW_S + 121) == 2
     assert repeated(NOW_S + 361) is None
 

@@ -84,63 +84,6 @@ def test_a_short_silence_says_nothing(tmp_path: Path):
     assert [one[:2] for one in played(scene, 130)] == [("bound", "bound"), ("bound", "ok")]
 
 
-@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
-@pytest.mark.parametrize("at_minute", [5, 33, 65])
-def test_a_step_of_the_clock_changes_nothing(tmp_path: Path, step_s: float, at_minute: int):
-    """Before, in and after the incident: the same messages at the same times of data."""
-    scene = Scene(tmp_path)
-    with scene.open() as ledger:
-        watch = scene.watch(ledger)
-        scene.play(at_minute, watch, ledger)
-        scene.step_s = step_s
-        scene.play(140 - at_minute, watch, ledger)
-
-    seen = minutes_of(scene)
-    assert [one[:2] for one in seen] == [("bound", "bound"), ("bound", "ok")]
-    assert 30 <= seen[0][2] <= 31
-    assert 90 <= seen[1][2] <= 92
-
-
-def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """While nothing can be stored nothing is sent; when there is room again, the same messages come, once each."""
-    scene = Scene(tmp_path)
-    with scene.open() as ledger:
-        watch = scene.watch(ledger)
-        scene.play(25, watch, ledger)
-        (pages,) = ledger._db.execute("PRAGMA page_count").fetchone()
-        ledger._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        real = ledger.store
-
-        def full(*arguments: object, **named: object) -> None:
-            ledger._db.execute(f"PRAGMA max_page_count = {pages}")
-            with ledger._writing():
-                ledger._db.execute("CREATE TABLE filler (x)")
-                ledger._db.execute("INSERT INTO filler VALUES (zeroblob(10000000))")
-            real(*arguments, **named)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(ledger, "store", full)
-        scene.play(15, watch, ledger)
-        assert scene.book.got == []
-        assert "full" in str(scene.events("trouble")[0]["error"])
-        assert len(scene.events("trouble")) == 1
-        monkeypatch.setattr(ledger, "store", real)
-        ledger._db.execute("PRAGMA max_page_count = 1000000")
-        scene.play(90, watch, ledger)
-
-    assert [one[:2] for one in minutes_of(scene)] == [("bound", "bound"), ("bound", "ok")]
-
-
-def test_a_restart_at_every_minute_changes_nothing(tmp_path: Path):
-    """A new process each minute reads the ledger and goes on: the same messages, the same key."""
-    scene = Scene(tmp_path)
-    for _ in range(120):
-        with scene.open() as ledger:
-            scene.play(1, scene.watch(ledger), ledger)
-
-    assert minutes_of(scene) == [("bound", "bound", 30), ("bound", "ok", 91)]
-    assert len({m.key for m in scene.book.got}) == 1
-
-
 def test_the_spare_asks_nothing_and_takes_over(tmp_path: Path):
     """Two processes, one ledger: only one reads. When it is gone, the other one goes on where it was."""
     scene, spare = Scene(tmp_path), Scene(tmp_path)

@@ -20,6 +20,13 @@ from plimsoll.watch.targets import Computations
 from scenes import Scene, full, settings_of
 
 
+def opened(scene: Scene, **changes: object) -> OpenedConfiguration:
+    """The configuration of a scene, with a free port."""
+    settings = replace(settings_of(web=WebSettings(listen_address="127.0.0.1:0")), ledger=str(scene.path))
+    usual = {"settings": settings, "targets": [scene.target], "receivers": [scene.book]}
+    return OpenedConfiguration(**(usual | changes))  # type: ignore[arg-type]
+
+
 def service_of(
     scene: Scene, *, loaded: list[int] | None = None, load: Callable[[], OpenedConfiguration] | None = None
 ) -> WatchService:
@@ -30,8 +37,7 @@ def service_of(
         loads.append(1)
         if len(loads) == 2:
             raise UsageError("'watch.toml' is not TOML", "Correct it.")
-        settings = replace(settings_of(web=WebSettings(listen_address="127.0.0.1:0")), ledger=str(scene.path))
-        return OpenedConfiguration(settings=settings, targets=[scene.target], receivers=[scene.book])
+        return opened(scene)
 
     return WatchService(
         load or load_twice,
@@ -182,9 +188,7 @@ def test_a_reload_says_what_it_does_not_change(tmp_path: Path):
     ledgers = [str(scene.path), str(tmp_path / "other.db"), str(scene.path)]
 
     def load() -> OpenedConfiguration:
-        settings = settings_of(web=WebSettings(listen_address="127.0.0.1:0"))
-        settings = replace(settings, ledger=ledgers.pop(0))
-        return OpenedConfiguration(settings=settings, targets=[scene.target], receivers=[scene.book])
+        return opened(scene, settings=replace(opened(scene).settings, ledger=ledgers.pop(0)))
 
     service = service_of(scene, load=load)
     with running(service):
@@ -244,12 +248,7 @@ def test_databases_are_inspected_while_it_runs(tmp_path: Path):
         raise AssertionError
 
     def load() -> OpenedConfiguration:
-        settings = replace(settings_of(web=WebSettings(listen_address="127.0.0.1:0")))
-        return OpenedConfiguration(
-            settings=replace(settings, ledger=str(scene.path)),
-            targets=[replace(scene.target, databases={"orders": observe})],
-            receivers=[],
-        )
+        return opened(scene, targets=[replace(scene.target, databases={"orders": observe})], receivers=[])
 
     service = service_of(scene, load=load)
     began_s = time.monotonic()

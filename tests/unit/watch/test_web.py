@@ -3,7 +3,7 @@
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 
@@ -36,6 +36,19 @@ def broken(_request: Request) -> Response:
     raise ZeroDivisionError("3 / 0")
 
 
+def at(address: tuple[str, int], log: Callable[..., None] = lambda _event, **_fields: None, **more) -> WatchServer:
+    """A server with plain answers that does not listen yet."""
+    return WatchServer(
+        address,
+        healthy=lambda: (200, "healthy"),
+        ready=lambda: (200, "ready"),
+        reload=lambda: (200, "reloading"),
+        metrics=lambda _accept, _encoding: (b"m 1\n", {"Content-Type": "text/plain"}),
+        log=log,
+        **more,
+    )
+
+
 @contextmanager
 def served(access: Door | None = None, lines: list[dict[str, object]] | None = None) -> Iterator[WatchServer]:
     """A server with plain answers."""
@@ -44,16 +57,7 @@ def served(access: Door | None = None, lines: list[dict[str, object]] | None = N
         if lines is not None:
             lines.append({"event": event, **fields})
 
-    with WatchServer(
-        ("127.0.0.1", 0),
-        healthy=lambda: (200, "healthy"),
-        ready=lambda: (200, "ready"),
-        reload=lambda: (200, "reloading"),
-        metrics=lambda _accept, _encoding: (b"m 1\n", {"Content-Type": "text/plain"}),
-        log=log,
-        routes=[Route("/broken", broken)],
-        access=access,
-    ) as server:
+    with at(("127.0.0.1", 0), log, routes=[Route("/broken", broken)], access=access) as server:
         yield server
 
 
@@ -64,14 +68,7 @@ def test_an_address_in_use_is_said():
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(UsageError) as caught:
-            WatchServer(
-                ("127.0.0.1", port),
-                healthy=lambda: (200, ""),
-                ready=lambda: (200, ""),
-                reload=lambda: (200, ""),
-                metrics=lambda _a, _e: (b"", {}),
-                log=lambda _event, **_fields: None,
-            )
+            at(("127.0.0.1", port))
 
     assert caught.value.message == f"unable to listen on 127.0.0.1:{port}: address already in use"
 

@@ -54,28 +54,63 @@ def test_what_is_held_is_set_against_what_the_machine_runs():
     )
 
 
-def test_states_are_reported_with_ages_and_holders():
-    """Each state has its number and ages; holders are user, application and address."""
-    sessions = [
-        *crowd(3, state="active", state_s=0.2),
-        *crowd(5, 2000, state_s=40.0, application="batch", address=None),
-    ]
+def test_holders_are_user_application_and_address():
+    """The most first; without an address it is a local socket."""
+    sessions = [*crowd(3, state="active"), *crowd(5, 2000, application="batch", address=None)]
     held = found(observed([sessions]))["ConnectionsHeld"].evidence
-    texts = [piece.text for piece in held if piece.kind == "sessions"]
 
-    assert texts == [
-        "3 active, for less than 1 s",
-        "5 idle, for 40 s",
-        "held by 5 app 'batch' from a local socket, 3 app 'web' from 10.0.0.1",
-    ]
+    assert "held by 5 app 'batch' from a local socket, 3 app 'web' from 10.0.0.1" in [piece.text for piece in held]
 
 
-@pytest.mark.parametrize(("count", "severity"), [(77, None), (78, "warning"), (92, "warning"), (93, "critical")])
-def test_what_is_reserved_is_not_to_be_had(count: int, severity: str | None):
-    """Of 100 connections 97 are usable: 78 are 80 %, 93 are 95 %."""
-    cause = found(observed([crowd(count)])).get("NearMaxConnections")
+def short(came: int) -> Observation:
+    """So many connections in a minute, each held for a tenth of a second."""
+    return observed([crowd(2, n * 10, connected_s=0.1) for n in range(1, 10)], sessions=came, committed=came)
 
-    assert (cause.severity if cause else None) == severity
+
+def at_work(count: int) -> Observation:
+    return observed([crowd(count, state="active")] * 3, info=db.server(vcpu_count=4))
+
+
+@pytest.mark.parametrize(
+    ("observation", "code", "severity"),
+    [
+        # Of 100 connections 97 are usable: 78 are 80 %, 93 are 95 %.
+        (observed([crowd(77)]), "NearMaxConnections", None),
+        (observed([crowd(78)]), "NearMaxConnections", "warning"),
+        (observed([crowd(92)]), "NearMaxConnections", "warning"),
+        (observed([crowd(93)]), "NearMaxConnections", "critical"),
+        # Half of all that fit, idle for over a minute.
+        (observed([crowd(49, state_s=70.0)]), "IdleConnections", "warning"),
+        (observed([crowd(49, state_s=50.0)]), "IdleConnections", None),
+        (observed([crowd(48, state_s=70.0)]), "IdleConnections", None),
+        # Four bad endings of 60, or six of 600, are accidents.
+        (observed([crowd(10)] * 2, sessions=60, sessions_killed=4), "SessionsEndedBadly", None),
+        (observed([crowd(10)] * 2, sessions=600, sessions_killed=6), "SessionsEndedBadly", None),
+        # From 5 a second a note, from 20 a warning; a hundred that came at once and stay are a pool.
+        (short(240), "ShortConnections", None),
+        (short(600), "ShortConnections", "note"),
+        (short(1200), "ShortConnections", "warning"),
+        (short(6000), "ShortConnections", "warning"),
+        (observed([crowd(90)] * 3, sessions=400), "ShortConnections", None),
+        # Without a curve the mean is compared with 2 × vCPUs.
+        (at_work(11), "MoreActiveThanRuns", None),
+        (at_work(13), "MoreActiveThanRuns", "note"),
+        (at_work(32), "MoreActiveThanRuns", "warning"),
+    ],
+)
+def test_what_was_seen_is_judged(observation: Observation, code: str, severity: str | None):
+    """Each finding from where it counts on, as grave as it is."""
+    cause = found(observation).get(code)
+
+    assert severity == (cause.severity if cause else None)
+
+
+def test_a_rule_of_thumb_is_called_one():
+    """It is not measured."""
+    cause = found(at_work(13))["MoreActiveThanRuns"]
+
+    assert "the machine can run 8 by a rule of thumb" in cause.title
+    assert "a rule of thumb, not measured" in cause.evidence[0].text
 
 
 @pytest.mark.parametrize(
@@ -102,22 +137,13 @@ def test_open_transactions_are_judged_by_age_and_number(state, code, age_s, coun
 
 
 def test_an_open_transaction_names_its_holder_and_the_timeout():
-    """Who, for how long, and the exact setting that would end it."""
+    """Who, and that nothing ends it."""
     configured = db.with_settings(db.server(), {"idle_in_transaction_session_timeout": "0"})
     sessions = crowd(2, state="idle in transaction", state_s=120.0, application="billing")
     cause = found(observed([sessions], info=configured))["IdleInTransaction"]
 
     assert cause.subject == "app 'billing' from 10.0.0.1"
-    assert cause.title == "2 sessions hold a transaction open and are idle, for 2 min at most"
     assert "idle_in_transaction_session_timeout is off" in {p.text for p in cause.evidence}
-    assert (("idle_in_transaction_session_timeout", "60s"),) == cause.remedies[0].settings
-
-
-def test_pools_that_lie_idle_are_reported():
-    """Half of all that fit, idle for over a minute."""
-    assert "IdleConnections" in found(observed([crowd(49, state_s=70.0)]))
-    assert "IdleConnections" not in found(observed([crowd(49, state_s=50.0)]))
-    assert "IdleConnections" not in found(observed([crowd(48, state_s=70.0)]))
 
 
 def test_arrivals_and_what_became_of_them():
@@ -134,29 +160,6 @@ def test_arrivals_and_what_became_of_them():
     assert reading["ConnectionArrivals"].title == (
         "1 connections were opened per second; each stays open for 11 s (Little's law)"
     )
-
-
-def test_few_bad_endings_are_accidents():
-    """Four of 60, or six of 600, are not info."""
-    few = observed([crowd(10)] * 2, sessions=60, sessions_killed=4)
-    many = observed([crowd(10)] * 2, sessions=600, sessions_killed=6)
-
-    assert "SessionsEndedBadly" not in found(few)
-    assert "SessionsEndedBadly" not in found(many)
-
-
-@pytest.mark.parametrize(("came", "severity"), [(240, None), (600, "note"), (1200, "warning"), (6000, "warning")])
-def test_many_short_connections_are_reported(came: int, severity: str | None):
-    """From 5 a second a note, from 20 a warning; held for a tenth of a second here."""
-    rows = [crowd(2, n * 10, connected_s=0.1) for n in range(1, 10)]
-    cause = found(observed(rows, sessions=came, committed=came)).get("ShortConnections")
-
-    assert (cause.severity if cause else None) == severity
-
-
-def test_connections_that_are_kept_are_not_short():
-    """A hundred that came at once and stay are a pool."""
-    assert "ShortConnections" not in found(observed([crowd(90)] * 3, sessions=400))
 
 
 def test_ages_that_differ_are_reported_by_median_and_longest():
@@ -235,19 +238,6 @@ def test_work_that_waits_for_storage_has_the_ceilings_knee():
         any("the curve shows the storage limit" in piece.text for piece in cause.evidence)
         for cause in (waiting, pegged, free)
     ] == [True, True, False]
-
-
-def test_processors_give_a_rule_of_thumb():
-    """Without a curve 2 × vCPUs are compared with the mean, and called what they are."""
-    crowded = observed([crowd(13, state="active")] * 3, info=db.server(vcpu_count=4))
-    enough = observed([crowd(11, state="active")] * 3, info=db.server(vcpu_count=4))
-    many = observed([crowd(32, state="active")] * 3, info=db.server(vcpu_count=4))
-    cause = found(crowded)["MoreActiveThanRuns"]
-    assert "the machine can run 8 by a rule of thumb" in cause.title
-    assert ("note", "warning") == (cause.severity, found(many)["MoreActiveThanRuns"].severity)
-
-    assert "a rule of thumb, not measured" in cause.evidence[0].text
-    assert "MoreActiveThanRuns" not in found(enough)
 
 
 def test_what_cannot_be_seen_is_named():

@@ -6,18 +6,6 @@ import databases as db
 from crowds import crowd, found, observed
 
 
-def test_a_steady_rise_of_idle_connections_is_a_leak():
-    """Two more every two seconds by one holder: named, with the time until the server is full."""
-    rows = [crowd(4 + 2 * n, application="leaky") + crowd(3, 5000) for n in range(10)]
-    cause = found(observed(rows))["ConnectionLeak"]
-
-    assert cause.severity == "critical"
-    assert cause.subject == "app 'leaky' from 10.0.0.1"
-    assert "4 to 22 in 18 s" in cause.title
-    assert "the server is full in 1 min" in cause.text
-    assert cause.remedies[1].commands == ('ALTER ROLE "app" CONNECTION LIMIT 25;',)
-
-
 @pytest.mark.parametrize(
     ("counts", "is_leak"),
     [

@@ -131,14 +131,71 @@ def test_settings_as_by_default_are_not_called_set():
     assert config_of(reading).settings == {"max_pool": "1"}
 
 
-def test_clients_that_wait_for_a_full_pool_are_reported():
-    """All twenty servers taken and a second in the queue: saturated, and critical from ten seconds on."""
-    full = row(servers_active=20, servers_idle=0, clients_waiting=7, longest_wait_s=1.5)
-    soon = found(pgbouncer(row(), full, row()))["PoolSaturated"]
-    late = found(pgbouncer(row(), replace(full, longest_wait_s=12.0), row()))["PoolSaturated"]
+FULL = row(servers_active=20, servers_idle=0, clients_waiting=7, longest_wait_s=1.5)
+MOMENT = row(servers_active=20, clients_waiting=1, longest_wait_s=0.2)
+UNUSED = row(servers_active=3, servers_idle=5, servers_used=4, mode="session")
+HELD = row(servers_active=10, servers_idle=0, mode="session", clients_waiting=0)
+OVER = [cached(n, 100.0) for n in range(20)]
+ALONE = replace(UNUSED, servers_active=1, servers_used=0)
+BUSY = replace(UNUSED, servers_active=12, servers_idle=0, servers_used=0)
+IDLE, ACTIVE = ([db.session(pid=n, state=state) for n in range(10)] for state in ("idle", "active"))
+SUMMED = tuple(PooledDatabase(name=name, size_max=60) for name in "ab")
+TWO_DATABASES = [replace(reading, databases=SUMMED) for reading in pgbouncer(row(mode="session"))]
 
-    assert (soon.severity, late.severity) == ("warning", "critical")
-    assert soon.title == "7 clients of pool orders for app wait for a server connection, for 1.5 s at most"
+
+@pytest.mark.parametrize(
+    ("readings", "known", "code", "severity"),
+    [
+        # All twenty servers taken and a second in the queue; ten seconds are critical.
+        (pgbouncer(row(), FULL, row()), {}, "PoolSaturated", "warning"),
+        (pgbouncer(row(), replace(FULL, longest_wait_s=12.0), row()), {}, "PoolSaturated", "critical"),
+        # With query_wait_timeout = 4 clients are thrown out soon after two seconds.
+        (pgbouncer(replace(FULL, longest_wait_s=2.0), query_wait_timeout="4"), {}, "PoolSaturated", "critical"),
+        # A wait in one of three readings, below a second, is chance.
+        (pgbouncer(row(), MOMENT, row()), {}, "PoolSaturated", None),
+        (pgbouncer(row(), MOMENT, row()), {}, "PoolerClientsWaiting", None),
+        # Nine of twelve idle in every reading; not where one reading needed them. Four are what any pool keeps.
+        (pgbouncer(UNUSED, UNUSED), {}, "PoolerServersWasted", "note"),
+        (pgbouncer(UNUSED, BUSY), {}, "PoolerServersWasted", None),
+        (pgbouncer(ALONE, ALONE), {}, "PoolerServersWasted", "note"),
+        (pgbouncer(*[replace(ALONE, servers_idle=4)] * 2), {}, "PoolerServersWasted", None),
+        # Ten servers have a client and all ten sessions are idle: transaction mode would share them.
+        (pgbouncer(HELD), {"sessions": IDLE}, "ServersHeldByIdleClients", "note"),
+        (pgbouncer(HELD), {"sessions": ACTIVE}, "ServersHeldByIdleClients", None),
+        # 20 idle for 100 s where 60 s is the end; of 497 that is a warning, of 77 critical.
+        (pgpool(OVER), {}, "ServersOutliveLifeTime", "warning"),
+        (pgpool(OVER), {"connection_max": 80}, "ServersOutliveLifeTime", "critical"),
+        # The defect of the version is reported once: by the settings, where nothing has outlived its time yet.
+        (pgpool(OVER), {}, "LifeTimeIgnoredUnderSerializeAccept", None),
+        (pgpool([cached(1, 10.0)]), {}, "LifeTimeIgnoredUnderSerializeAccept", "critical"),
+        (pgpool([cached(1, 10.0)]), {}, "ServersOutliveLifeTime", None),
+        # Within the spare seconds, of a child that is busy, or without a life time.
+        (pgpool([cached(1, 74.0)]), {}, "ServersOutliveLifeTime", None),
+        (pgpool([cached(2, None), cached(2, 500.0, user="other")]), {}, "ServersOutliveLifeTime", None),
+        (pgpool([cached(1, 500.0)], connection_life_time="0"), {}, "ServersOutliveLifeTime", None),
+        # 64 of 57 usable connections; PgBouncer's databases are summed.
+        (pgpool([]), {"connection_max": 60}, "PoolsExceedMaxConnections", "critical"),
+        (pgpool([]), {}, "PoolsExceedMaxConnections", None),
+        (TWO_DATABASES, {"connection_max": 100}, "PoolsExceedMaxConnections", "critical"),
+        # Of 32 children.
+        (pgpool([], clients=28), {}, "ChildrenTaken", None),
+        (pgpool([], clients=29), {}, "ChildrenTaken", "warning"),
+        (pgpool([], clients=32), {}, "ChildrenTaken", "critical"),
+    ],
+)
+def test_what_was_read_is_judged(readings: list[PoolerReading], known: dict, code: str, severity: str | None):
+    """Each finding where it must be, as grave as it is, and not a step before."""
+    cause = found(readings, **known).get(code)
+
+    assert severity == (cause.severity if cause else None)
+
+
+def test_a_wait_is_reported_with_its_pool_and_length():
+    """And how many servers nobody used."""
+    saturated = found(pgbouncer(row(), FULL, row()))["PoolSaturated"]
+
+    assert saturated.title == "7 clients of pool orders for app wait for a server connection, for 1.5 s at most"
+    assert "9 of 12" in found(pgbouncer(UNUSED, UNUSED))["PoolerServersWasted"].title
 
 
 def test_clients_that_wait_for_a_server_that_is_refused_are_reported():
@@ -149,84 +206,22 @@ def test_clients_that_wait_for_a_server_that_is_refused_are_reported():
     assert "The pool has 3 of 20 server connections" in cause.text
 
 
-def test_half_the_wait_that_is_allowed_is_critical():
-    """With query_wait_timeout = 4 clients are thrown out soon after two seconds."""
-    full = row(servers_active=20, clients_waiting=7, longest_wait_s=2.0)
-
-    assert found(pgbouncer(full, query_wait_timeout="4"))["PoolSaturated"].severity == "critical"
+NODES = {"backend_hostname0": "a", "backend_hostname1": "b", "serialize_accept": "0"}
 
 
-def test_one_client_that_waited_a_moment_is_not_reported():
-    """A wait in one of three readings, below a second, is chance."""
-    moment = row(servers_active=20, clients_waiting=1, longest_wait_s=0.2)
-
-    assert not {"PoolSaturated", "PoolerClientsWaiting"} & set(found(pgbouncer(row(), moment, row())))
-
-
-def test_servers_that_nobody_uses_are_wasted():
-    """Nine of twelve idle in every reading; not where one reading needed them."""
-    idle = row(servers_active=3, servers_idle=5, servers_used=4, mode="session")
-    busy = row(servers_active=12, servers_idle=0, mode="session")
-
-    assert "9 of 12" in found(pgbouncer(idle, idle))["PoolerServersWasted"].title
-    assert "PoolerServersWasted" not in found(pgbouncer(idle, busy))
-
-
-@pytest.mark.parametrize(("idle", "is_told"), [(4, False), (5, True)])
-def test_five_servers_that_nobody_uses_are_worth_a_note(idle: int, is_told: bool):
-    """Fewer are within what any pool keeps."""
-    quiet = row(servers_active=1, servers_idle=idle, mode="session")
-
-    assert is_told == ("PoolerServersWasted" in found(pgbouncer(quiet, quiet)))
-
-
-def test_servers_of_session_pools_that_are_held_by_idle_clients():
-    """Ten servers have a client and all ten sessions are idle: transaction mode would share them."""
-    held = row(servers_active=10, servers_idle=0, mode="session", clients_waiting=0)
-    idle = [db.session(pid=n) for n in range(10)]
-    busy = [db.session(pid=n, state="active") for n in range(10)]
-
-    assert found(pgbouncer(held), idle)["ServersHeldByIdleClients"].severity == "note"
-    assert "ServersHeldByIdleClients" not in found(pgbouncer(held), busy)
-
-
-def test_backends_that_outlive_their_time_are_caught():
-    """20 idle for 100 s where 60 s is the end; of 497 that is a warning, of 77 critical."""
-    over = [cached(n, 100.0) for n in range(20)]
-    cause = found(pgpool(over))["ServersOutliveLifeTime"]
-
-    assert cause.severity == "warning"
-    assert "4.1.3 ignores the timer" in cause.text
-    assert cause.remedies[0].text == "Upgrade to 4.1.4 or later."
-    assert found(pgpool(over), connection_max=80)["ServersOutliveLifeTime"].severity == "critical"
-
-
-def test_behaviour_outweighs_the_version():
-    """A release that should have the fix but still shows the defect is reported."""
-    cause = found(pgpool([cached(1, 100.0)], version="4.3.5"))["ServersOutliveLifeTime"]
-
-    assert "should have the fix of 2020-09-17, but" in cause.text
-
-
-def test_a_version_alone_is_reported_by_lint_only():
-    """Nothing has outlived its time yet: the defect of the version is reported once, by its settings."""
-    codes = set(found(pgpool([cached(1, 10.0)])))
-    both = set(found(pgpool([cached(1, 100.0)])))
-
-    assert "LifeTimeIgnoredUnderSerializeAccept" in codes
-    assert "ServersOutliveLifeTime" not in codes
-    assert "ServersOutliveLifeTime" in both
-    assert "LifeTimeIgnoredUnderSerializeAccept" not in both
-
-
-def test_what_is_not_over_its_time_is_not_reported():
-    """Within the spare seconds, with a client, of a child that is busy, or without a life time."""
-    near = [cached(1, 74.0)]
-    busy = [cached(2, None), cached(2, 500.0, user="other")]
-
-    assert "ServersOutliveLifeTime" not in found(pgpool(near))
-    assert "ServersOutliveLifeTime" not in found(pgpool(busy))
-    assert "ServersOutliveLifeTime" not in found(pgpool([cached(1, 500.0)], connection_life_time="0"))
+@pytest.mark.parametrize(
+    ("version", "settings", "words"),
+    [
+        # A release that should have the fix but still shows the defect is reported: behaviour outweighs the version.
+        ("4.3.5", {}, "should have the fix of 2020-09-17, but"),
+        # Without the lock, with two nodes and a release before the fix of August 2020.
+        ("4.1.2", NODES, "only while node 0 is the primary"),
+        ("4.3.5", NODES, "no known defect explains it"),
+    ],
+)
+def test_what_explains_a_backend_that_outlives_its_time_is_told(version: str, settings: dict[str, str], words: str):
+    """A defect of the release, or none that is known."""
+    assert words in found(pgpool([cached(1, 100.0)], version=version, **settings))["ServersOutliveLifeTime"].text
 
 
 def test_a_pooler_that_does_not_say_how_long_is_watched():
@@ -239,51 +234,22 @@ def test_a_pooler_that_does_not_say_how_long_is_watched():
     assert "ServersOutliveLifeTime" not in found(pgpool(*([server] for server in anew), every_s=20.0))
 
 
-def test_the_timer_of_node_0_explains_it_too():
-    """Without the lock, with two nodes and a release before the fix of August 2020."""
-    nodes = {"backend_hostname0": "a", "backend_hostname1": "b", "serialize_accept": "0"}
-    old = found(pgpool([cached(1, 100.0)], version="4.1.2", **nodes))["ServersOutliveLifeTime"]
-    new = found(pgpool([cached(1, 100.0)], version="4.3.5", **nodes))["ServersOutliveLifeTime"]
+def test_what_becomes_of_the_next_client_hangs_on_reserved_connections():
+    """It waits, or is refused."""
+    full, refusing = (
+        found(pgpool([], clients=32, **known))["ChildrenTaken"] for known in ({}, {"reserved_connections": "1"})
+    )
 
-    assert "only while node 0 is the primary" in old.text
-    assert "no known defect explains it" in new.text
-
-
-def test_children_that_are_all_taken_are_reported():
-    """29 of 32 a warning, 32 critical; what becomes of the next client hangs on reserved_connections."""
-    near = found(pgpool([], clients=29))["ChildrenTaken"]
-    full = found(pgpool([], clients=32))["ChildrenTaken"]
-    refusing = found(pgpool([], clients=32, reserved_connections="1"))["ChildrenTaken"]
-
-    assert (near.severity, full.severity) == ("warning", "critical")
     assert "kernel's accept queue" in full.text
     assert "Sorry, too many clients already" in refusing.text
-    assert "ChildrenTaken" not in found(pgpool([], clients=28))
-
-
-def test_cached_backends_without_clients_are_a_note():
-    """Six of eight."""
-    mixed = [cached(n, 5.0) for n in range(6)] + [cached(n, None) for n in (10, 11)]
-
-    assert found(pgpool(mixed))["PoolerServersWasted"].title.startswith("6 of 8 cached backends")
-    assert "PoolerServersWasted" not in found(pgpool(mixed[4:]))
 
 
 @pytest.mark.parametrize(("life_s", "is_advised"), [("0", True), ("60", True), ("30", False)])
 def test_a_life_time_that_is_short_is_not_advised_again(life_s: str, is_advised: bool):
-    """Thirty seconds are advised where connections live longer, or for ever."""
-    idle = [cached(n, 5.0) for n in range(8)]
-    cause = found(pgpool(idle, connection_life_time=life_s))["PoolerServersWasted"]
+    """Six of eight are without clients; thirty seconds are advised where connections live longer, or for ever."""
+    mixed = [cached(n, 5.0) for n in range(6)] + [cached(n, None) for n in (10, 11)]
+    cause = found(pgpool(mixed, connection_life_time=life_s))["PoolerServersWasted"]
 
+    assert cause.title.startswith("6 of 8 cached backends")
     assert is_advised == ("connection_life_time = 30" in cause.remedies[0].commands)
-
-
-def test_the_server_that_was_read_is_what_pools_are_compared_with():
-    """64 of 57 usable connections; PgBouncer's databases are summed."""
-    many = pgbouncer(row(mode="session"))
-    databases = (PooledDatabase(name="a", size_max=60), PooledDatabase(name="b", size_max=60))
-    summed = [replace(reading, databases=databases) for reading in many]
-
-    assert "PoolsExceedMaxConnections" in found(pgpool([]), connection_max=60)
-    assert "PoolsExceedMaxConnections" not in found(pgpool([]), connection_max=500)
-    assert "PoolsExceedMaxConnections" in found(summed, connection_max=100)
+    assert "PoolerServersWasted" not in found(pgpool(mixed[4:], connection_life_time=life_s))

@@ -61,18 +61,6 @@ def test_a_value_of_five_chunks_leaves_six_dead_rows():
     assert 0 == chunks_of(0, CHUNK_BYTES)
 
 
-def test_rewrites_are_named_with_table_column_and_bytes():
-    """100 updates a second of 5 full chunks write about 500 × (2,068 + 2,181) bytes a second."""
-    (cause,) = causes(sent(), budget(written=10e6))
-
-    assert "public.documents.body" == cause.subject
-    assert cause.bytes_per_s == pytest.approx(500 * (2048 + 20 + 1996 + 185), rel=0.15)
-    assert 6 == cause.evidence[0].value
-    assert "ToastValuesResent" == cause.code
-    assert "Counters do not show whether" in cause.text
-    assert "--decode" in cause.remedies[0].commands[0]
-
-
 def test_what_may_have_changed_is_no_more_than_a_warning():
     """Without a sample or a statement, half the load is a warning; a sample makes it critical."""
     alone = sent()
@@ -156,22 +144,6 @@ def test_of_several_columns_it_is_reported_that_none_is_sure():
     assert "public.documents" == cause.subject
     assert "body, scan (one or more of them" in cause.text
     assert "public.documents.scan" == told.subject
-
-
-def test_short_columns_and_numbers_are_not_suspected():
-    """What is shorter than a pointer is in the row, and numbers leave it last."""
-    watched = sent(columns=("Body",))
-    columns = (
-        *watched.last.relations[0].columns,
-        column("title", mean_width_bytes=5.0),
-        column("price", storage="main", mean_width_bytes=18.0),
-    )
-    relations = (msgspec.structs.replace(watched.last.relations[0], columns=columns), watched.last.relations[1])
-    last = msgspec.structs.replace(watched.last, relations=relations)
-    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
-
-    assert "public.documents.Body" == cause.subject
-    assert 'EXCLUDED."Body"' in cause.remedies[1].commands[0]
 
 
 @pytest.mark.parametrize(

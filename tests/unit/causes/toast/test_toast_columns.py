@@ -8,6 +8,16 @@ from plimsoll.causes.toast.toast import causes
 from unit.causes.toast.test_toast import sent
 
 
+def with_columns(*columns):
+    """The cause of a table with these columns, of which no statement sets a single one."""
+    watched = sent(columns=("body",))
+    owner, toast = watched.last.relations
+    relations = (msgspec.structs.replace(owner, columns=columns), toast)
+    last = msgspec.structs.replace(watched.last, relations=relations, statements=None)
+    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
+    return cause
+
+
 @pytest.mark.parametrize(
     ("width_bytes", "expected"),
     [
@@ -19,24 +29,18 @@ from unit.causes.toast.test_toast import sent
 )
 def test_a_value_out_of_line_leaves_18_bytes_in_the_row(width_bytes: float, expected: str):
     """Values of 14 bytes are shorter than a pointer, of 22 longer; of 17 and 19 some may be pointers."""
-    watched = sent(columns=("body",))
-    owner, toast = watched.last.relations
-    columns = (*owner.columns, column("scan", mean_width_bytes=width_bytes))
-    relations = (msgspec.structs.replace(owner, columns=columns), toast)
-    last = msgspec.structs.replace(watched.last, relations=relations)
-    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
+    cause = with_columns(column("body"), column("scan", mean_width_bytes=width_bytes))
 
     assert f"Column: {expected}." in cause.text
 
 
-def with_columns(*columns):
-    """The cause of a table with these columns, of which no statement sets a single one."""
-    watched = sent(columns=("body",))
-    owner, toast = watched.last.relations
-    relations = (msgspec.structs.replace(owner, columns=columns), toast)
-    last = msgspec.structs.replace(watched.last, relations=relations, statements=None)
-    (cause,) = causes(msgspec.structs.replace(watched, last=last), budget())
-    return cause
+def test_short_columns_and_numbers_are_not_suspected():
+    """What is shorter than a pointer is in the row, and numbers leave it last."""
+    price = column("price", storage="main", mean_width_bytes=18.0)
+    cause = with_columns(column("Body"), column("title", mean_width_bytes=5.0), price)
+
+    assert "public.documents.Body" == cause.subject
+    assert 'EXCLUDED."Body"' in cause.remedies[1].commands[0]
 
 
 def test_without_widths_no_column_is_picked():

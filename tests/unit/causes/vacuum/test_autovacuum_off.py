@@ -1,8 +1,9 @@
 """Autovacuum that is off: once for the server, once for a table with its TOAST relation."""
 
 import msgspec
+import pytest
 
-from databases import budget, observation, reading, seen, server, table, toast_of, with_settings
+from databases import budget, seen, server, table, toast_of, with_settings
 from plimsoll.causes.vacuum.autovacuum_off import causes
 from plimsoll.causes.vacuum.autovacuum_settings import causes as settings_causes
 
@@ -48,19 +49,24 @@ def test_off_for_the_server_is_reported_once():
     assert (("autovacuum", "on"),) == found.remedies[0].settings
 
 
-def test_without_counters_autovacuum_never_comes_either():
-    """`track_counts = off` switches it off as well."""
-    (found,) = found_in(*documents(), settings={"track_counts": "off"})
+@pytest.mark.parametrize(
+    ("relations", "settings", "code", "words"),
+    [
+        # `track_counts = off` switches it off as well.
+        (documents(), {"track_counts": "off"}, "AutovacuumOff", "track_counts = off"),
+        # Ids are used up whatever the size of the tables.
+        ((), {"autovacuum": "off"}, "AutovacuumOff", ""),
+        # The TOAST relation has a setting of its own.
+        (documents(toast_options=OFF, dead=1), None, "AutovacuumDisabled", "10 in the TOAST relation"),
+    ],
+    ids=["no counters", "no large table", "values alone"],
+)
+def test_it_is_off_in_other_ways_too(relations, settings, code: str, words: str):
+    """By another setting, on a small server, or for the values alone."""
+    (found,) = found_in(*relations, settings=settings)
 
-    assert "track_counts = off" in found.title
-
-
-def test_a_small_server_that_has_it_off_is_reported_as_well():
-    """Ids are used up whatever the size of the tables."""
-    still = reading(io=())
-    (found,) = causes(observation(still, still, with_settings(server(), {"autovacuum": "off"})), budget())
-
-    assert "AutovacuumOff" == found.code
+    assert code == found.code
+    assert words in found.title + found.text
 
 
 def test_one_command_covers_the_table_and_its_values():
@@ -71,13 +77,6 @@ def test_one_command_covers_the_table_and_its_values():
     assert (
         "ALTER TABLE public.documents_16384 RESET (autovacuum_enabled, toast.autovacuum_enabled);",
     ) == found.remedies[0].commands
-
-
-def test_off_for_the_values_alone_is_found():
-    """The TOAST relation has a setting of its own."""
-    (found,) = found_in(*documents(toast_options=OFF, dead=1))
-
-    assert "10 in the TOAST relation" in found.text
 
 
 def test_a_setting_that_has_done_no_harm_is_a_note():

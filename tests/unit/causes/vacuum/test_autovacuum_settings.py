@@ -46,26 +46,29 @@ def by_subject(observation: Observation):
 
 
 @pytest.mark.parametrize(
-    ("live_rows", "inserted", "updated", "deleted", "use"),
+    ("live_rows", "inserted", "updated", "deleted", "days", "use"),
     [
         # Updates that outnumber inserts, rows that go again, rows that only come: three uses.
-        (1000, 1000, 50_000, 0, Use.WRITTEN_OFTEN),
-        (1000, 50_000, 10_000, 49_000, Use.INSERT_THEN_DELETE),
-        (1000, 50_000, 0, 100, Use.APPEND_ONLY),
-        (1000, 1000, 900, 10, Use.DEFAULT),
-        (1000, 0, 0, 0, Use.DEFAULT),
+        (1000, 1000, 50_000, 0, None, Use.WRITTEN_OFTEN),
+        (1000, 50_000, 10_000, 49_000, None, Use.INSERT_THEN_DELETE),
+        (1000, 50_000, 0, 100, None, Use.APPEND_ONLY),
+        (1000, 1000, 900, 10, None, Use.DEFAULT),
+        (1000, 0, 0, 0, None, Use.DEFAULT),
         # Rows that go again are a queue's only where they are many of those that are there, or came.
-        (100_000, 1000, 0, 900, Use.DEFAULT),
-        (100_000, 300_000, 0, 100_000, Use.DEFAULT),
-        (100_000, 110_000, 0, 100_000, Use.INSERT_THEN_DELETE),
+        (100_000, 1000, 0, 900, None, Use.DEFAULT),
+        (100_000, 300_000, 0, 100_000, None, Use.DEFAULT),
+        (100_000, 110_000, 0, 100_000, None, Use.INSERT_THEN_DELETE),
+        # A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight.
+        (1_000_000, 0, 100_000, 0, 3, Use.WRITTEN_OFTEN),
+        (1_000_000, 0, 100_000, 0, 7, Use.DEFAULT),
     ],
 )
-def test_uses_are_distinguished_by_counters(live_rows, inserted, updated, deleted, use):
-    """By what was inserted, updated and deleted, and by what is there."""
+def test_uses_are_distinguished_by_counters(live_rows, inserted, updated, deleted, days, use):
+    """By what was inserted, updated and deleted since when, and by what is there; a fifth within a week is often."""
     counts = {"inserted": inserted, "updated": updated, "deleted": deleted}
     plain = table(1, "public.t", live_rows=live_rows)
 
-    assert use == use_of(msgspec.structs.replace(plain, **counts), counted_s=None)
+    assert use == use_of(msgspec.structs.replace(plain, **counts), counted_s=days and days * 86_400.0)
 
 
 def test_small_tables_are_left_alone():
@@ -78,43 +81,6 @@ def test_small_tables_are_left_alone():
 
     assert {} == by_subject(watched(small, dead=600))
     assert {"public.documents"} == set(by_subject(watched(large, dead=600)))
-
-
-@pytest.mark.parametrize(("days", "use"), [(3, Use.WRITTEN_OFTEN), (7, Use.DEFAULT)])
-def test_a_fifth_of_the_rows_within_a_week_is_often(days: int, use: Use):
-    """A tenth in three days is a fifth in six, and in seven days a fifth in a fortnight."""
-    written = msgspec.structs.replace(table(1, "public.a"), live_rows=1_000_000, inserted=0, updated=100_000, deleted=0)
-
-    assert use == use_of(written, counted_s=days * 86_400.0)
-
-
-def test_a_large_toast_relation_waits_for_millions_of_rows():
-    """A fifth of 300 million chunks are 60 million dead ones; a hundredth are 3 million."""
-    cause = by_subject(watched(*documents()))["public.documents (TOAST)"]
-    trigger, interval, duration = cause.evidence[:3]
-
-    assert "warning" == cause.severity
-    assert trigger.value == pytest.approx(60 * MILLION + 50)
-    assert trigger.reference == pytest.approx(3 * MILLION + 50)
-    # 1,000 dead rows a second.
-    assert interval.value == pytest.approx(60_000, rel=0.01)
-    # 15 of 78.6 million pages, of 22 each, at 100,000 a second: most of an hour at least.
-    assert 2700 < duration.value < 3600
-    assert duration.reference < 200
-    assert (
-        "ALTER TABLE public.documents SET (toast.autovacuum_vacuum_scale_factor = 0.01, "
-        "toast.autovacuum_vacuum_threshold = 50);"
-    ) == cause.remedies[0].commands[0]
-    assert "every 50 min" in cause.remedies[0].expected
-    assert any("Salsify" in piece.text for piece in cause.evidence)
-
-
-def test_the_table_itself_is_judged_by_its_own_rows():
-    """Of the table, 6 million dead rows are waited for; that is a note."""
-    cause = by_subject(watched(*documents()))["public.documents"]
-
-    assert "note" == cause.severity
-    assert "ALTER TABLE public.documents SET (autovacuum_vacuum_scale_factor" in (cause.remedies[0].commands[0])
 
 
 def test_toast_takes_its_tables_parameters_until_it_has_its_own():

@@ -12,6 +12,7 @@ from plimsoll.causes.vacuum.runs import pace_of_run, runs_of
 
 MIB = 1024**2
 ROWS = 500_000
+TOAST = "public.tc (TOAST)"
 
 
 def pair(of_table: dict[str, str], of_toast: dict[str, str]):
@@ -65,25 +66,33 @@ def test_one_own_parameter_drops_all_of_the_table(of_table, of_toast, enabled, s
     assert (enabled, scale_factor) == (found.is_enabled, found.scale_factor)
 
 
+def running(relations, info=None, *, scanned: int = 9_000):
+    """A minute in which the TOAST relation is vacuumed."""
+    glances = (
+        glance_at(1.0, vacuums=(vacuum(relations[1]),)),
+        glance_at(WINDOW_S - 1, vacuums=(vacuum(relations[1], scanned_blocks=scanned),)),
+    )
+    return seen(relations, relations, info, glances=glances)
+
+
 def test_the_pace_is_of_one_set_too():
     """A cost limit of the table does not bound its TOAST relation once that has a parameter."""
     limited = {"autovacuum_vacuum_cost_limit": "100", "autovacuum_vacuum_cost_delay": "20"}
-    paces = []
-    for own in ({}, {"autovacuum_vacuum_threshold": "9"}):
-        relations = pair(limited, own)
-        watched = seen(
-            relations,
-            relations,
-            glances=(
-                glance_at(1.0, vacuums=(vacuum(relations[1]),)),
-                glance_at(WINDOW_S - 1, vacuums=(vacuum(relations[1], scanned_blocks=9_000),)),
-            ),
-        )
-        pace = pace_of_run(watched, runs_of(watched)[0])
-        assert pace is not None
-        paces.append((pace.limit, pace.delay_s))
+    observed = [running(pair(limited, own)) for own in ({}, {"autovacuum_vacuum_threshold": "9"})]
+    paces = [pace_of_run(one, runs_of(one)[0]) for one in observed]
 
-    assert [(100.0, 0.02), (200.0, 0.002)] == paces
+    assert [(100.0, 0.02), (200.0, 0.002)] == [(pace.limit, pace.delay_s) for pace in paces]
+
+
+def test_the_limit_of_a_running_vacuum_repeats_them_too():
+    """The remedy that bounds a vacuum of the TOAST relation keeps the table's other parameters."""
+    fast = with_settings(plain_server(), {"autovacuum_vacuum_cost_delay": "0"})
+    watched = running(pair({"autovacuum_vacuum_scale_factor": "0.03"}, {}), fast, scanned=90_000)
+    found = vacuums.causes(watched, budget(20e6, 20e6, ceiling_bytes_per_s=20e6))
+    commands = [c for cause in found for remedy in cause.remedies for c in remedy.commands]
+    (limit,) = [command for command in commands if "cost_limit" in command]
+
+    assert "toast.autovacuum_vacuum_scale_factor = 0.03" in limit
 
 
 def test_a_remedy_repeats_what_the_table_has():
@@ -94,60 +103,37 @@ def test_a_remedy_repeats_what_the_table_has():
         "fillfactor": "70",
         "autovacuum_analyze_scale_factor": "0.01",
     }
-    found = autovacuum_settings.causes(looked(limits, {}), budget())
-    (toast,) = [cause for cause in found if cause.subject.endswith("(TOAST)")]
-    (command,) = toast.remedies[0].commands
+    remedy = remedy_for(TOAST, limits, {})
+    (command,) = remedy.commands
 
     assert (
         "ALTER TABLE public.tc SET (toast.autovacuum_freeze_max_age = 300000000, "
         "toast.autovacuum_vacuum_cost_delay = 20, toast.autovacuum_vacuum_scale_factor = 0.01, "
         "toast.autovacuum_vacuum_threshold = 50);"
     ) == command
-    assert "autovacuum_freeze_max_age" in toast.remedies[0].text
+    assert "autovacuum_freeze_max_age" in remedy.text
+
+
+def remedy_for(subject: str, of_table: dict[str, str], of_toast: dict[str, str]):
+    """The first way out for the table or its TOAST relation."""
+    found = autovacuum_settings.causes(looked(of_table, of_toast), budget())
+    (cause,) = [cause for cause in found if cause.subject == subject]
+    return cause.remedies[0]
 
 
 def test_an_own_set_is_only_added_to():
     """A TOAST relation that has its own parameters keeps them: nothing of the table's is brought back."""
     own = {"autovacuum_vacuum_insert_threshold": "5"}
-    found = autovacuum_settings.causes(looked({"autovacuum_vacuum_cost_delay": "20"}, own), budget())
-    (toast,) = [cause for cause in found if cause.subject.endswith("(TOAST)")]
 
-    assert "cost_delay" not in toast.remedies[0].commands[0]
-
-
-def test_the_limit_of_a_running_vacuum_repeats_them_too():
-    """The remedy that bounds a vacuum of the TOAST relation keeps the table's other parameters."""
-    relations = pair({"autovacuum_vacuum_scale_factor": "0.03"}, {})
-    fast = with_settings(plain_server(), {"autovacuum_vacuum_cost_delay": "0"})
-    watched = seen(
-        relations,
-        relations,
-        fast,
-        glances=(
-            glance_at(1.0, vacuums=(vacuum(relations[1]),)),
-            glance_at(WINDOW_S - 1, vacuums=(vacuum(relations[1], scanned_blocks=90_000),)),
-        ),
-    )
-    found = vacuums.causes(watched, budget(20e6, 20e6, ceiling_bytes_per_s=20e6))
-    commands = [c for cause in found for remedy in cause.remedies for c in remedy.commands]
-    (limit,) = [command for command in commands if "cost_limit" in command]
-
-    assert "toast.autovacuum_vacuum_scale_factor = 0.03" in limit
+    assert "cost_delay" not in remedy_for(TOAST, {"autovacuum_vacuum_cost_delay": "20"}, own).commands[0]
 
 
 def test_a_change_of_the_table_says_what_it_does_to_its_toast_relation():
     """It takes the same parameters where it has none of its own."""
-    (first, *_) = [
-        cause for cause in autovacuum_settings.causes(looked({}, {}), budget()) if cause.subject == "public.tc"
-    ]
-    (alone, *_) = [
-        cause
-        for cause in autovacuum_settings.causes(looked({}, {"vacuum_truncate": "off"}), budget())
-        if cause.subject == "public.tc"
-    ]
+    first, alone = (remedy_for("public.tc", {}, own).text for own in ({}, {"vacuum_truncate": "off"}))
 
-    assert "Its TOAST relation takes the same values" in first.remedies[0].text
-    assert "Its TOAST relation takes the same values" not in alone.remedies[0].text
+    assert "Its TOAST relation takes the same values" in first
+    assert "Its TOAST relation takes the same values" not in alone
 
 
 @pytest.mark.parametrize(

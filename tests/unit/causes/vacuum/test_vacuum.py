@@ -65,21 +65,6 @@ def without_io(seen: Observation) -> Observation:
     )
 
 
-def test_a_vacuum_of_a_toast_relation_is_named_by_its_table():
-    """The table is the subject; phase, progress, time left and bytes are reported."""
-    (cause,) = causes(watched(), budget(150e6, 60e6, ceiling_bytes_per_s=CEILING))
-
-    assert "public.documents (TOAST)" == cause.subject
-    assert "scanning heap, 26 %, 53 min left; 120 MB/s" in cause.title
-    assert cause.bytes_per_s == pytest.approx(120e6)
-    assert cause.share_of_ceiling == pytest.approx(120 / 212.5)
-    # Of the load and what it does not know yet.
-    assert cause.share_of_load == pytest.approx(120 / 330)
-    assert "critical" == cause.severity
-    assert cause.is_estimated
-    assert "pg_stat_io counts a vacuum only when it ends" in cause.text
-
-
 def test_cost_limits_are_compared_with_the_ceiling():
     """At 200 per 2 ms, 100,000 a second, reads alone may come at 409.6 MB/s: above 212.5."""
     seen = watched(written=0.0)
@@ -183,40 +168,35 @@ def inside(*, read: float, own_blocks: int) -> Observation:
     )
 
 
-def test_a_vacuum_inside_the_window_is_counted():
-    """What began and ended between the readings is in pg_stat_io whole, and no estimate."""
-    (cause,) = causes(inside(read=60e6, own_blocks=10**6), budget(2e6, 1e6))
-
-    assert not cause.is_estimated
-    assert cause.text.startswith("Bytes are counted by pg_stat_io.")
-    assert (cause.read_bytes_per_s, cause.written_bytes_per_s) == pytest.approx((1e6, 1e5))
-
-
-def test_reads_of_catalogs_are_not_the_vacuums():
-    """Workers read catalogs too: a vacuum read no more than its relation was read."""
-    (cause,) = causes(inside(read=60e6, own_blocks=1000), budget(2e6, 1e6))
-
-    assert cause.read_bytes_per_s == pytest.approx(1000 * BLOCK_BYTES / 60)
-
-
-def test_hours_that_were_not_watched_are_not_counted():
-    """A vacuum that ends in the window gives pg_stat_io all its bytes at once; the window's are estimated."""
+def ended() -> Observation:
+    """A vacuum that ends in the window gives `pg_stat_io` all its bytes at once."""
     seen = watched()
-    ended = msgspec.structs.replace(
-        seen,
-        last=msgspec.structs.replace(seen.last, io=(io_row("autovacuum worker", "vacuum", read_bytes=300e9),)),
-        glances=(*seen.glances, glance(59)),
-    )
-    (cause,) = causes(ended, budget(5000e6, 0.0))
-
-    assert cause.read_bytes_per_s == pytest.approx(100e6, rel=0.01)
+    whole = io_row("autovacuum worker", "vacuum", read_bytes=300e9)
+    last = msgspec.structs.replace(seen.last, io=(whole,))
+    return msgspec.structs.replace(seen, last=last, glances=(*seen.glances, glance(59)))
 
 
-def test_skipped_pages_cost_nothing():
-    """Blocks that go by faster than costs allow were skipped; the cost limit bounds the bytes."""
-    (cause,) = causes(watched(read=4000e6, written=0.0), budget())
+@pytest.mark.parametrize(
+    ("seen", "read_bytes_per_s", "is_estimated"),
+    [
+        # What began and ended between the readings is in pg_stat_io whole.
+        (inside(read=60e6, own_blocks=10**6), 1e6, False),
+        # Workers read catalogs too: a vacuum read no more than its relation was read.
+        (inside(read=60e6, own_blocks=1000), 1000 * BLOCK_BYTES / 60, False),
+        # Hours that were not watched are not counted.
+        (ended(), 100e6, True),
+        # Blocks that go by faster than costs allow were skipped; the cost limit bounds the bytes.
+        (watched(read=4000e6, written=0.0), 409.6e6, True),
+    ],
+    ids=["inside", "catalogs", "ended", "skipped"],
+)
+def test_only_the_reads_of_a_vacuum_in_the_window_are_its_bytes(seen, read_bytes_per_s, is_estimated):
+    """Counted where `pg_stat_io` has them, and estimated where not."""
+    (cause,) = causes(seen, budget(2e6, 1e6))
 
-    assert cause.bytes_per_s == pytest.approx(409.6e6, rel=0.01)
+    assert is_estimated == cause.is_estimated
+    assert is_estimated != cause.text.startswith("Bytes are counted by pg_stat_io.")
+    assert read_bytes_per_s == pytest.approx(cause.read_bytes_per_s, rel=0.01)
 
 
 def test_the_run_that_goes_on_is_added_to_those_that_ended():
@@ -264,17 +244,37 @@ def test_one_that_ended_after_the_last_glance_is_over():
     assert 0.0 == cause.uncounted_bytes_per_s
 
 
-def test_vacuums_of_other_days_do_not_end_the_one_that_runs():
-    """Three by hand before the first reading are no sign that the fourth is over."""
-    seen = watched(is_automatic=False)
+def vacuumed_before(seen: Observation) -> Observation:
+    """The same, with three vacuums by hand before the first reading."""
     first, last = (
         msgspec.structs.replace(r, relations=tuple(msgspec.structs.replace(x, vacuum_count=3) for x in r.relations))
         for r in (seen.first, seen.last)
     )
-    (cause,) = causes(msgspec.structs.replace(seen, first=first, last=last), budget())
+    return msgspec.structs.replace(seen, first=first, last=last)
 
-    assert "is over" not in cause.title
-    assert any("pg_cancel_backend" in c for r in cause.remedies for c in r.commands)
+
+@pytest.mark.parametrize(
+    ("seen", "words", "is_cancelled"),
+    [
+        # Those of other days are no sign that this one is over.
+        (vacuumed_before(watched(is_automatic=False)), "scanning heap", True),
+        # The last glance no longer sees it.
+        (
+            msgspec.structs.replace(watched(), glances=(*watched().glances, glance(70))),
+            "ran for 1 h 1 min and has ended",
+            False,
+        ),
+        # What prevents wraparound may only be slowed down.
+        (watched(is_wraparound=True), "do not cancel it", False),
+    ],
+    ids=["other days", "over", "wraparound"],
+)
+def test_only_a_vacuum_that_runs_and_may_end_is_cancelled(seen: Observation, words: str, is_cancelled: bool):
+    """No command ends what is over already, or what keeps the server alive."""
+    (cause,) = causes(seen, budget(ceiling_bytes_per_s=CEILING))
+
+    assert words in cause.title + cause.text
+    assert is_cancelled == any("pg_cancel_backend" in c for r in cause.remedies for c in r.commands)
 
 
 @pytest.mark.parametrize(("running_s", "words"), [(0.0, []), (40.0, ["25 % of its time"])])
@@ -329,32 +329,14 @@ def test_a_moment_of_a_small_vacuum_is_not_reported(size_mb: int, count: int):
     assert count == len(causes(seen, budget(None, None)))
 
 
-def test_a_vacuum_that_is_over_says_so():
-    """A vacuum that the last glance no longer sees is not reported as running, and there is no advice to cancel it."""
-    seen = watched()
-    over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(70)))
-    (cause,) = causes(over, budget())
-
-    assert "ran for 1 h 1 min and has ended" in cause.title
-    assert not any("pg_cancel" in c for r in cause.remedies for c in r.commands)
-
-
-def test_wraparound_is_never_cancelled():
-    """A vacuum that prevents wraparound may only be slowed down."""
-    (cause,) = causes(watched(is_wraparound=True), budget(ceiling_bytes_per_s=CEILING))
-
-    assert "do not cancel it" in cause.text
-    assert not any("pg_cancel" in c for r in cause.remedies for c in r.commands)
-
-
 def test_runs_too_short_for_a_glance_are_summed():
-    """What autovacuum did unseen is reported, with the tables it ended with."""
-    seen = msgspec.structs.replace(inside(read=6000e6, own_blocks=0), glances=())
+    """What autovacuum did unseen is reported, with the tables it ended with, by what it read and wrote."""
 
-    def cause_of_runs(count: int, load: float) -> Cause:
+    def cause_of_runs(count: int, load: float, *, written: float = 0.0, read: float = 6000e6) -> Cause:
+        seen = msgspec.structs.replace(inside(read=read, own_blocks=0), glances=())
         relations = tuple(msgspec.structs.replace(r, autovacuum_count=count) for r in seen.last.relations)
         last = msgspec.structs.replace(seen.last, relations=relations)
-        (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(load, 0.0))
+        (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(load, written))
         return cause
 
     # 100 MB/s of 210, and of 3,000; what came once is chance.
@@ -363,17 +345,10 @@ def test_runs_too_short_for_a_glance_are_summed():
         cause_of_runs(*case).severity for case in ((2, 210e6), (2, 3000e6), (1, 210e6))
     ]
     assert "is chance" in cause_of_runs(1, 210e6).text
-
-
-def test_runs_too_short_for_a_glance_take_what_they_read_and_write():
-    """6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load."""
-    seen = msgspec.structs.replace(inside(read=360e6, own_blocks=0), glances=())
-    relations = tuple(msgspec.structs.replace(r, autovacuum_count=2) for r in seen.last.relations)
-    last = msgspec.structs.replace(seen.last, relations=relations)
-    (cause,) = causes(msgspec.structs.replace(seen, last=last), budget(10e6, 2.2e6))
-
-    assert cause.share_of_load == pytest.approx(0.5)
-    assert (cause.read_bytes_per_s, cause.written_bytes_per_s) == pytest.approx((6e6, 1e5))
+    # 6 MB/s read and 0.1 MB/s written are 6.1 MB/s of the load.
+    small = cause_of_runs(2, 10e6, written=2.2e6, read=360e6)
+    assert small.share_of_load == pytest.approx(0.5)
+    assert (small.read_bytes_per_s, small.written_bytes_per_s) == pytest.approx((6e6, 1e5))
 
 
 def test_a_large_vacuum_that_ended_in_a_plateau_is_recalled():

@@ -6,6 +6,7 @@ import pytest
 from databases import BLOCK_BYTES, START_S, budget, glance, io_row, observation, reading, table, vacuum
 from plimsoll.causes.vacuum.vacuum import causes
 from plimsoll.model.database import Observation
+from unit.causes.vacuum.test_vacuum import without_io
 
 GIB = 1024**3
 
@@ -79,13 +80,7 @@ def test_a_ceiling_is_compared_with_the_pace_while_it_ran():
 
 def test_a_load_that_is_estimated_knows_a_vacuum_that_is_over():
     """Before 16 the load is an estimate of blocks that were read, those of vacuums that ended among them."""
-    seen = short()
-    seen = msgspec.structs.replace(
-        seen,
-        server=msgspec.structs.replace(seen.server, version_number=150018),
-        first=msgspec.structs.replace(seen.first, io=None),
-        last=msgspec.structs.replace(seen.last, io=None),
-    )
+    seen = without_io(short())
     over = msgspec.structs.replace(seen, glances=(*seen.glances, glance(5)))
     (running,) = causes(seen, budget(100e6, 0.0, is_estimated=True))
     (ended,) = causes(over, budget(100e6, 0.0, is_estimated=True))

@@ -44,39 +44,37 @@ def time_left(cause: Cause) -> tuple[str, float | None]:
     return found.text, found.value
 
 
-def test_what_is_left_is_divided_by_the_rate_of_the_window():
-    """60,000 in a minute are 1,000 a second: 800 million last 800,000 s, which are 9 days."""
-    cause = near(60_000)
-
-    assert cause.title.endswith("800,000,000 are left until the server refuses every write, 9 days at the present rate")
-    assert ("1,000 transaction IDs per second in 1 min: at this rate the rest lasts 9 days", LEFT / 1_000) == time_left(
-        cause
-    )
+UNKNOWN = "the rate at which transaction IDs are used is unknown"
 
 
-def test_less_than_two_days_are_reported_in_hours():
-    """20,000 a second: 40,000 s."""
-    assert near(1_200_000).title.endswith(", 11 h 7 min at the present rate")
-
-
-@pytest.mark.parametrize("given", [0, 9])
-def test_too_few_ids_tell_no_rate(given: int):
-    """None or nine in the window: that is no rate of zero, and not for ever."""
+@pytest.mark.parametrize(
+    ("given", "ending", "said", "left_s"),
+    [
+        # 60,000 in a minute are 1,000 a second: 800 million last 800,000 s, which are 9 days.
+        (
+            60_000,
+            "800,000,000 are left until the server refuses every write, 9 days at the present rate",
+            "1,000 transaction IDs per second in 1 min: at this rate the rest lasts 9 days",
+            800_000,
+        ),
+        # 20,000 a second: 40,000 s are reported in hours.
+        (1_200_000, ", 11 h 7 min at the present rate", "20,000 transaction IDs per second in 1 min", 40_000),
+        # None or nine in the window: that is no rate of zero, and not for ever.
+        (0, "every write", "0 transaction IDs were used in 1 min: too few to tell how long the rest lasts", None),
+        (9, "every write", "9 transaction IDs were used in 1 min: too few to tell how long the rest lasts", None),
+        # Not read, or the last id is before the first one, as on another server that took its place.
+        (None, "every write", UNKNOWN, None),
+        (-1_000, "every write", UNKNOWN, None),
+    ],
+)
+def test_what_is_left_is_divided_by_the_rate_of_the_window(given, ending: str, said: str, left_s: float | None):
+    """Where there is one: else no time is made up."""
     cause = near(given)
+    text, value = time_left(cause)
 
-    assert cause.title.endswith("until the server refuses every write")
-    assert (f"{given} transaction IDs were used in 1 min: too few to tell how long the rest lasts", None) == time_left(
-        cause
-    )
-
-
-@pytest.mark.parametrize("given", [None, -1_000])
-def test_ids_that_were_not_counted_tell_nothing(given: int | None):
-    """Not read, or the last id is before the first one, as on another server that took its place."""
-    cause = near(given)
-
-    assert cause.title.endswith("until the server refuses every write")
-    assert time_left(cause)[0].startswith("the rate at which transaction IDs are used is unknown")
+    assert cause.title.endswith(ending)
+    assert text.startswith(said)
+    assert left_s == value
 
 
 def test_multixacts_are_counted_over_the_end_of_their_32_bits():

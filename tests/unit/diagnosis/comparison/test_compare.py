@@ -72,7 +72,7 @@ LATER_S = START_S + 7 * DAY_S
 
 def test_a_ceiling_that_is_gone_is_better():
     """From binding to slack is better, and the time at the ceiling is reported on both sides."""
-    found = compared(pressed(), calm(start_s=LATER_S, instance=M6G))
+    found = compared(pressed(), calm(start_s=LATER_S, instance=replace(M6G, storage=GP3)))
     (at,) = [t for t in found.time_at if t.phase is Phase.BASELINE]
 
     assert LimitsOutcome.BETTER is found.outcome
@@ -80,6 +80,10 @@ def test_a_ceiling_that_is_gone_is_better():
     assert at.before_s == pytest.approx(8 * HOUR_S, rel=0.1)
     assert (0.0, BASELINE, None) == (at.after_s, at.level_before, at.level_after)
     assert 0.0 == found.after.at_ceiling_s
+    # Engine, size and name do not differ and are not named.
+    assert [("db_class", "db.t3.xlarge", "db.m6g.xlarge"), ("storage.kind", "gp2", "gp3")] == [
+        (b.name, b.before, b.after) for b in found.bought
+    ]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +133,6 @@ def test_what_was_not_judged_makes_the_outcome_unknown():
     assert found.after.at_ceiling_s is None
     assert found.after.at_ceiling_share is None
     assert {None} == {at.after_s for at in found.time_at}
-
-
-def test_only_what_differs_was_changed():
-    """Class and storage type differ; engine, size and name do not and are not named."""
-    after = calm(start_s=LATER_S, instance=replace(M6G, storage=GP3))
-    found = compared(pressed(), after)
-
-    assert [("db_class", "db.t3.xlarge", "db.m6g.xlarge"), ("storage.kind", "gp2", "gp3")] == [
-        (b.name, b.before, b.after) for b in found.bought
-    ]
 
 
 def test_what_can_be_sustained_forever_is_compared_across_storage_types():
@@ -256,14 +250,6 @@ def test_quantiles_are_those_of_their_name():
     assert [50e6, 95e6, 99e6, 100e6] == pytest.approx(found)
 
 
-def test_equal_weekdays_and_hours_need_no_caveat():
-    """The same hours a week later, measured whole, are like with like."""
-    found = compared(calm(), calm(start_s=LATER_S, rate=25e6))
-
-    assert [] == kinds(found)
-    assert found.shared_hours is None
-
-
 def test_other_hours_of_the_day_are_compared_by_those_both_cover():
     """From 0 to 18 o'clock against 12 to 24: the six hours between are compared once more."""
     first = calm(18)
@@ -350,24 +336,29 @@ def event(hours: float, kind: EventKind) -> Annotation:
     return Annotation(time_s=int(START_S + hours * HOUR_S), text=kind.value, kind=kind)
 
 
-def test_a_restore_shortly_before_a_window_is_reported():
-    """Storage that is still being loaded answers late; a restore of last week no longer matters."""
-    recent = replace(calm(start_s=LATER_S), annotations=(event(7 * 24 - 5, EventKind.RESTORE),))
-    old = replace(calm(start_s=LATER_S), annotations=(event(3 * 24, EventKind.RESTORE),))
-
-    assert ["loading"] == kinds(compared(calm(), recent))
-    assert [] == kinds(compared(calm(), old))
+CHANGES = tuple(event(7 * 24 + hour, EventKind.CLASS_CHANGE) for hour in (5, 6))
 
 
-def test_a_change_within_a_window_is_reported_once():
-    """A window that holds a change of class mixes two classes, however many events tell of it."""
-    found = (event(7 * 24 + 5, EventKind.CLASS_CHANGE), event(7 * 24 + 6, EventKind.CLASS_CHANGE))
-    after = replace(calm(start_s=LATER_S), annotations=found)
+@pytest.mark.parametrize(
+    ("events", "kind", "words"),
+    [
+        # The same hours a week later, measured whole, are like with like.
+        ((), None, ""),
+        # Storage that is still being loaded answers late; a restore of last week no longer matters.
+        ((event(7 * 24 - 5, EventKind.RESTORE),), "loading", ""),
+        ((event(3 * 24, EventKind.RESTORE),), None, ""),
+        # A window that holds a change of class mixes two, however many events tell of it.
+        (CHANGES, "change", f"changed at {format_clock(CHANGES[0].time_s)} UTC"),
+    ],
+    ids=["none", "restored", "long ago", "changed"],
+)
+def test_an_event_that_still_matters_is_reported_once(events, kind, words):
+    """One shortly before the window, or in it."""
+    found = compared(calm(), replace(calm(start_s=LATER_S, rate=25e6), annotations=events))
 
-    (caveat,) = compared(calm(), after).caveats
-
-    assert "change" == caveat.kind
-    assert f"changed at {format_clock(found[0].time_s)} UTC" in caveat.text
+    assert ([kind] if kind else []) == kinds(found)
+    assert all(words in caveat.text for caveat in found.caveats)
+    assert found.shared_hours is None
 
 
 def test_an_earlier_class_that_nobody_gave_is_asked_for():

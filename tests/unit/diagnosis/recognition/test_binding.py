@@ -100,25 +100,25 @@ def test_a_balance_confirms_or_refutes_a_baseline():
     assert at_burst[0].probability < of(592e6)[0].probability
 
 
-@pytest.mark.parametrize("row", [BASELINE, LEGACY_BASELINE])
-@pytest.mark.parametrize(("view", "factor"), [(None, 1.0), (EMPTY, 6.0), (FULL, 0.0), (FALLING, 0.0), (NEARLY, 0.5)])
-def test_what_credits_say_of_a_baseline(row, view, factor):
-    """Empty confirms, never empty refutes, in between weakens; legacy baselines alike."""
-    assert factor == credit_factor(row, {} if view is None else {BYTES: view})
-
-
-@pytest.mark.parametrize("row", [BURST, LEGACY_BURST])
-@pytest.mark.parametrize(("view", "factor"), [(None, 1.0), (EMPTY, 0.03), (FULL, 1.0), (FALLING, 2.0), (RISING, 1.0)])
-def test_what_credits_say_of_a_burst(row, view, factor):
-    """Falling confirms, empty all the time all but refutes, anything else says nothing."""
-    assert factor == credit_factor(row, {} if view is None else {BYTES: view})
-
-
-@pytest.mark.parametrize("view", [EMPTY, FULL, FALLING])
-def test_credits_say_nothing_of_a_limit_without_a_bucket(view):
-    """A fixed limit has no balance, and another bucket's balance is not its own."""
-    assert 1.0 == credit_factor(VOLUME, {BYTES: view})
-    assert 1.0 == credit_factor(BASELINE, {Metric.IO_BALANCE_RATIO: view})
+@pytest.mark.parametrize(
+    ("rows", "view", "factor"),
+    [
+        # Of a baseline, empty confirms, never empty refutes, in between weakens.
+        *(
+            ((BASELINE, LEGACY_BASELINE), *one)
+            for one in ((None, 1), (EMPTY, 6), (FULL, 0), (FALLING, 0), (NEARLY, 0.5))
+        ),
+        # Of a burst, falling confirms, empty all the time all but refutes, anything else says nothing.
+        *(((BURST, LEGACY_BURST), *one) for one in ((None, 1), (EMPTY, 0.03), (FULL, 1), (FALLING, 2), (RISING, 1))),
+        # A fixed limit has no balance.
+        *(((VOLUME,), view, 1) for view in (EMPTY, FULL, FALLING)),
+    ],
+)
+def test_what_credits_say_of_a_limit(rows, view, factor):
+    """Of legacy ones alike; another bucket's balance is not its own."""
+    for row in rows:
+        assert factor == credit_factor(row, {} if view is None else {BYTES: view})
+    assert 1 == credit_factor(BASELINE, {} if view is None else {Metric.IO_BALANCE_RATIO: view})
 
 
 def test_a_present_number_is_preferred_to_a_legacy_one():

@@ -42,63 +42,48 @@ def verdict_of(rate: np.ndarray, of: Ceiling, *runs: tuple[int, int], step_s: in
     return CreditBook(frame, (of, *gp2)).account_of(of, np.array(runs)).credits
 
 
-@pytest.mark.parametrize(("is_gp2", "base"), [(False, BASE), (True, 600.0)])
-def test_a_baseline_after_hours_of_rest_is_refuted(is_gp2, base):
-    """Twenty hours at an eighth of the baseline fill any documented bucket: it cannot bind for an hour."""
-    rate = np.concatenate((np.full(20 * HOUR, base / 8), np.full(HOUR, base)))
-
-    assert Credits.REFUTED == verdict_of(rate, row(Phase.BASELINE, published=is_gp2), (20 * HOUR, 21 * HOUR))
+BASELINE, BURST = row(Phase.BASELINE), row(Phase.BURST)
+GP2_BASELINE, GP2_BURST = row(Phase.BASELINE, published=True), row(Phase.BURST, published=True)
 
 
-def test_a_baseline_from_the_first_minute_depends_on_the_start():
-    """A window that begins at the baseline shows neither that credits were left nor that they were not."""
-    assert Credits.FROM_START == verdict_of(np.full(HOUR, BASE), row(Phase.BASELINE), (0, HOUR))
+@pytest.mark.parametrize(
+    ("of", "pieces", "runs", "verdict"),
+    [
+        # Twenty hours at an eighth of the baseline fill any documented bucket: it cannot bind for an hour.
+        (BASELINE, [(20 * HOUR, BASE / 8), (HOUR, BASE)], [(20 * HOUR, 21 * HOUR)], Credits.REFUTED),
+        (GP2_BASELINE, [(20 * HOUR, 75.0), (HOUR, 600.0)], [(20 * HOUR, 21 * HOUR)], Credits.REFUTED),
+        # A window that begins at the baseline shows neither that credits were left nor that they were not.
+        (BASELINE, [(HOUR, BASE)], [(0, HOUR)], Credits.FROM_START),
+        # A minute of rest earns a sample of burst at most, and it is drawn within the next.
+        (
+            BASELINE,
+            [(HOUR, BASE * 0.997), (1, BASE / 3), (HOUR - 1, BASE * 0.997)],
+            [(0, HOUR), (HOUR + 1, 2 * HOUR)],
+            Credits.FROM_START,
+        ),
+        # A hole of an hour may hide a burst.
+        (BASELINE, [(20 * HOUR, 10e6), (HOUR, np.nan), (HOUR, BASE)], [(21 * HOUR, 22 * HOUR)], Credits.FROM_START),
+        # After a burst that emptied the bucket an hour without samples may have filled it again.
+        (BASELINE, [(31, MOST), (30, BASE)], [(31, 61)], Credits.SHOWN),
+        (BASELINE, [(31, MOST), (60, np.nan), (30, BASE)], [(91, 121)], Credits.FROM_START),
+        # Half an hour at the maximum is promised; more than three hours no reading of it allows.
+        (BURST, [(30, MOST)], [(0, 30)], Credits.SILENT),
+        (BURST, [(200, MOST)], [(0, 200)], Credits.REFUTED),
+        # 5.4 million credits at 3,000 - 600 a second last for 37.5 minutes.
+        (GP2_BURST, [(36, 3000.0)], [(0, 36)], Credits.SILENT),
+        (GP2_BURST, [(40, 3000.0)], [(0, 40)], Credits.REFUTED),
+    ],
+)
+def test_what_was_served_tells_what_the_credits_allow(of, pieces, runs, verdict):
+    """As far as every minute before was measured."""
+    rate = np.concatenate([np.full(minutes, value) for minutes, value in pieces])
 
-
-def test_a_short_pause_refutes_no_baseline():
-    """A minute of rest earns a sample of burst at most, and it is drawn within the next."""
-    rate = np.full(2 * HOUR, BASE * 0.997)
-    rate[HOUR] = BASE / 3
-
-    assert Credits.FROM_START == verdict_of(rate, row(Phase.BASELINE), (0, HOUR), (HOUR + 1, 2 * HOUR))
-
-
-def test_what_was_not_measured_may_have_used_the_credits():
-    """A hole of an hour may hide a burst, so the baseline after it is not refuted."""
-    rate = np.concatenate((np.full(20 * HOUR, 10e6), np.full(HOUR, np.nan), np.full(HOUR, BASE)))
-
-    assert Credits.REFUTED != verdict_of(rate, row(Phase.BASELINE), (21 * HOUR, 22 * HOUR))
-
-
-@pytest.mark.parametrize(("pause_min", "verdict"), [(0, Credits.SHOWN), (60, Credits.FROM_START)])
-def test_a_pause_that_nobody_measured_may_have_earned_credits(pause_min, verdict):
-    """After a burst that emptied the bucket an hour without samples may have filled it again."""
-    hole = np.full(pause_min, np.nan)
-    rate = np.concatenate((np.full(31, MOST), hole, np.full(30, BASE)))
-    start = 31 + pause_min
-
-    assert verdict == verdict_of(rate, row(Phase.BASELINE), (start, start + 30))
+    assert verdict == verdict_of(rate, of, *runs)
 
 
 def test_hours_hide_what_a_bucket_did():
     """Within a sample of an hour a bucket can be filled and emptied: nothing is refuted by such samples."""
-    rate = np.concatenate((np.full(20, 10e6), np.full(20, BASE)))
-
-    assert Credits.REFUTED != verdict_of(rate, row(Phase.BASELINE), (20, 40), step_s=3600)
-
-
-@pytest.mark.parametrize(("minutes", "verdict"), [(30, Credits.SILENT), (200, Credits.REFUTED)])
-def test_a_burst_lasts_no_longer_than_its_bucket_pays_for(minutes, verdict):
-    """Half an hour at the maximum is promised; more than three hours no reading of it allows."""
-    assert verdict == verdict_of(np.full(minutes, MOST), row(Phase.BURST), (0, minutes))
-
-
-@pytest.mark.parametrize(("minutes", "verdict"), [(36, Credits.SILENT), (40, Credits.REFUTED)])
-def test_a_gp2_burst_is_compared_with_its_published_bucket(minutes, verdict):
-    """5.4 million credits at 3,000 - 600 a second last for 37.5 minutes."""
-    rate = np.full(minutes, 3000.0)
-
-    assert verdict == verdict_of(rate, row(Phase.BURST, published=True), (0, minutes))
+    assert Credits.REFUTED != verdict_of(np.repeat([10e6, BASE], 20), BASELINE, (20, 40), step_s=3600)
 
 
 def test_what_refutes_a_burst_is_reported_with_its_arithmetic():

@@ -1,6 +1,7 @@
 """Limits that were changed in the window without a word in its description."""
 
 import numpy as np
+import pytest
 
 import builders
 from builders import HOUR
@@ -53,16 +54,18 @@ def test_a_limit_that_applied_until_it_was_raised_is_found():
     assert 5 < found[156] < 7
 
 
-def test_one_limit_may_follow_at_once_on_another():
+@pytest.mark.parametrize(("hours", "old"), [(10, 156), (8, 205)])
+def test_one_limit_may_follow_at_once_on_another(hours: int, old: int):
     """
-    Ten hours at 156 MB/s, then ten hours at the 212.5 MB/s of the class that is described; requests take
-    20 ms all the time, which no SSD volume does unpressed.
+    Hours at 156 MB/s, or at 205 just below, then ten or more at the 212.5 MB/s of the class that is described;
+    requests take 20 ms all the time, which no SSD volume does unpressed.
     """
     wanted = demand((20, 400e6))
-    found = levels_of(wanted, changed_at(10, wanted.size), waiting=25.0)
+    before = OLD if old == 156 else 205e6
+    found = levels_of(wanted, np.where(np.arange(wanted.size) < hours * HOUR, before, NEW), waiting=25.0)
 
-    assert {156, 212} <= found.keys()
-    assert 9.5 < found[156] < 10.1
+    assert {old, 212} == found.keys()
+    assert hours - 0.5 < found[old] < hours + 0.1
 
 
 def era_at(runs, rate, size_bytes=64 * KIB, **shown) -> np.ndarray:
@@ -80,85 +83,53 @@ def rates(*pieces: float) -> np.ndarray:
     return np.repeat(np.asarray(pieces) * 1e6, HOUR)
 
 
-def test_a_limit_may_be_lowered():
-    """What was served before the limit was lowered says nothing of the time since."""
-    era = era_at([(240, 300), (420, 480)], rates(190, 180, 40, 40, 156.25, 40, 40, 156.25))
-
-    assert not era[:120].any()
-    assert era[120:].all()
+def kib(*pieces: float) -> np.ndarray:
+    return np.repeat(np.asarray(pieces) * KIB, HOUR)
 
 
-def test_a_level_that_is_exceeded_before_and_after_is_no_limit():
-    """More is served before, between and after its stretches: all of the window counts against it."""
-    assert era_at([(60, 120), (240, 300)], rates(180, 156.25, 40, 40, 156.25, 180)).all()
+CLIMB = rates(40, 156.25, 40, 180, 180)
+GROWN = rates(156.25, 40, 40, 156.25, 180)
+RAISED = rates(156.25, 156.25, 156.25, 170, 170)
+BETWEEN = rates(190, 156.25, 156.25, 156.25, 180, 180)
+WAITS = np.repeat(np.log([1, 8, 8, 8, 1, 1]), HOUR)
+HELD = {"elasticity": 0.005, "excess": WAITS}
 
 
-def test_one_visit_shows_nothing():
-    """
-    Whatever climbs stands somewhere first: a level of one visit, then 180 MB/s, is not a legacy limit,
-    unless requests took longer there than a little below it.
-    """
-    climb = rates(40, 156.25, 40, 180, 180)
+@pytest.mark.parametrize(
+    ("runs", "rate", "shown", "hours"),
+    [
+        # What was served before the limit was lowered says nothing of the time since.
+        ([(4, 5), (7, 8)], rates(190, 180, 40, 40, 156.25, 40, 40, 156.25), {}, "..xxxxxx"),
+        # More is served before, between and after its stretches: all of the window counts against it.
+        ([(1, 2), (4, 5)], rates(180, 156.25, 40, 40, 156.25, 180), {}, "xxxxxx"),
+        # Whatever climbs stands somewhere first: one visit, then 180 MB/s, is no legacy limit.
+        ([(1, 2)], CLIMB, {}, "xxxxx"),
+        # Unless requests took longer there than a little below it.
+        ([(1, 2)], CLIMB, {"has_step": True}, "xxx.."),
+        # Requests of 64 KiB get 156 MB/s; those of 256 KiB get 180 MB/s later: the work was changed.
+        ([(0, 1), (3, 4)], GROWN, {"size_bytes": kib(64, 64, 64, 64, 256)}, "xxxxx"),
+        ([(0, 1), (3, 4)], GROWN, {}, "xxxx."),
+        # 190 MB/s until the credits run out, then 156 MB/s; later the same work gets 180 MB/s for hours.
+        ([(1, 3)], rates(190, 156.25, 156.25, 40, 180, 180), {"has_step": True}, "xxxx.."),
+        # Three hours at 156 MB/s while waiting varied and the rate did not; then 170 MB/s, at no number.
+        ([(0, 3)], RAISED, {}, "xxxxx"),
+        ([(0, 3)], RAISED, {"elasticity": 0.05}, "xxx.."),
+        ([(1, 3)], rates(40, 156.25, 156.25, 170, 170), {"elasticity": 0.05}, "xxxxx"),
+        # 190 MB/s on credits, three hours at 156 MB/s while waiting varied and the rate did not, then 180 MB/s.
+        ([(1, 4)], BETWEEN, HELD, ".xxx.."),
+        ([(1, 4)], BETWEEN, HELD | {"elasticity": 0.05}, "xxxxxx"),
+        ([(1, 4)], BETWEEN, HELD | {"excess": np.roll(WAITS, HOUR)}, "xxxxxx"),
+        ([(1, 4)], BETWEEN, {"elasticity": 0.005}, "xxxxxx"),
+        ([(1, 4)], BETWEEN, HELD | {"size_bytes": kib(256, 64, 64, 64, 256, 256)}, "xxxxxx"),
+        ([(2, 4)], rates(190, 40, 156.25, 156.25, 180, 180), HELD, "xxxxxx"),
+    ],
+)
+def test_the_hours_that_count_for_a_level(runs, rate, shown, hours):
+    """Those in which its limit may have applied; where nothing shows a change, all do."""
+    era = era_at([(start * HOUR, end * HOUR) for start, end in runs], rate, **shown).reshape(-1, HOUR)
 
-    assert era_at([(60, 120)], climb).all()
-    assert not era_at([(60, 120)], climb, has_step=True)[180:].any()
-
-
-def test_other_work_after_the_moment_is_a_change_of_work():
-    """Requests of 64 KiB get 156 MB/s; those of 256 KiB get 180 MB/s later: the work was changed."""
-    size = np.repeat([64.0, 64, 64, 64, 256], HOUR) * KIB
-    rate = rates(156.25, 40, 40, 156.25, 180)
-
-    assert era_at([(0, 60), (180, 240)], rate, size).all()
-    assert not era_at([(0, 60), (180, 240)], rate)[240:].any()
-
-
-def test_credits_may_let_more_through_before_the_moment():
-    """
-    190 MB/s until the credits run out, then 156 MB/s; later the same work gets 180 MB/s for hours. Where
-    latency steps up at the level, the later hours do not count against it; those before it do.
-    """
-    era = era_at([(60, 180)], rates(190, 156.25, 156.25, 40, 180, 180), has_step=True)
-
-    assert era[: 4 * HOUR].all()
-    assert not era[4 * HOUR :].any()
-
-
-def test_a_limit_may_hold_all_the_time_until_it_is_raised():
-    """Three hours at 156 MB/s while waiting varied and the rate did not; then 170 MB/s, at no number."""
-    rate = rates(156.25, 156.25, 156.25, 170, 170)
-
-    assert era_at([(0, 180)], rate).all()
-    assert not era_at([(0, 180)], rate, elasticity=0.05)[180:].any()
-    assert era_at([(60, 180)], rates(40, 156.25, 156.25, 170, 170), elasticity=0.05).all()
-
-
-def test_a_limit_may_hold_all_the_time_between_two_moments():
-    """190 MB/s on credits, three hours at 156 MB/s while waiting varied and the rate did not, then 180 MB/s."""
-    rate, run = rates(190, 156.25, 156.25, 156.25, 180, 180), [(60, 240)]
-    waits = np.repeat(np.log([1, 8, 8, 8, 1, 1]), HOUR)
-    era = era_at(run, rate, elasticity=0.005, excess=waits)
-    other_work = np.repeat([256.0, 64, 64, 64, 256, 256], HOUR) * KIB
-    paused = rates(190, 40, 156.25, 156.25, 180, 180)
-
-    assert not era[:60].any()
-    assert era[60:240].all()
-    assert not era[240:].any()
-    assert era_at(run, rate, elasticity=0.05, excess=waits).all()
-    assert era_at(run, rate, elasticity=0.005, excess=np.roll(waits, HOUR)).all()
-    assert era_at(run, rate, elasticity=0.005).all()
-    assert era_at([(120, 240)], paused, elasticity=0.005, excess=waits).all()
-    assert era_at(run, rate, other_work, elasticity=0.005, excess=waits).all()
-
-
-def test_a_legacy_limit_may_lie_just_below_the_present_one():
-    """Eight hours at 205 MB/s, then twelve at 212.5 MB/s, a documented number 3.6 % above: two limits."""
-    wanted = demand((20, 400e6))
-    limit = np.where(np.arange(wanted.size) < 8 * HOUR, 205e6, NEW)
-    found = levels_of(wanted, limit, waiting=25.0)
-
-    assert {205, 212} == found.keys()
-    assert 7.5 < found[205] < 8.1
+    assert (era.all(axis=1) == era.any(axis=1)).all()
+    assert hours == "".join("x" if counts else "." for counts in era.all(axis=1))
 
 
 def test_storage_that_recovers_is_no_raised_limit():

@@ -20,10 +20,11 @@ from plimsoll.diagnosis.recognition.evidence import (
 from plimsoll.diagnosis.recognition.plateau import Plateau
 from plimsoll.diagnosis.recognition.rate_words import describe, format_ceiling
 from plimsoll.diagnosis.recognition.score import SIGNS, score_of, weights_of
-from plimsoll.diagnosis.recognition.signs import LevelCase, Signs, Stretch
+from plimsoll.diagnosis.recognition.signs import LevelCase, Stretch
 from plimsoll.model.ceiling import Dimension, Family, Phase
 from plimsoll.model.metric import Metric
 from plimsoll.units import mib_per_s
+from unit.diagnosis.recognition.test_score import PLAIN
 
 NAN = float("nan")
 BYTES, OPS = Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO
@@ -35,14 +36,10 @@ OPS_BASELINE = ceiling(IOPS, Phase.BASELINE, 12_000, balance=OPS)
 VOLUME = ceiling(Family.VOLUME_THROUGHPUT, Phase.FIXED, mib_per_s(500))
 CPU = ceiling(Family.CPU, Phase.FIXED, 1.0)
 
-SEEN = Signs(
-    minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
-    least_log_excess=1.5,
-    waited_share=1.0, free_above_ratio=0.0, above_ratio=0.0, entered_from_above=0.0,
-    left_upwards=0.0, pressed_above_ratio=0.0, pressed_below_ratio=0.0, is_reference_seen=True,
-    elasticity=0.02, cpu_ratio=0.3,
+SEEN = replace(
+    PLAIN, minutes=90.0, samples=90, run_count=3, log_sd=0.002, log_sd_elsewhere=0.05, log_excess=2.0,
+    least_log_excess=1.5, waited_share=1.0, elasticity=0.02, cpu_ratio=0.3,
 )  # fmt: skip
-
 STRETCH = Stretch(latency_s=0.018, reference_s=0.0012, queue_depth=72.4)
 
 
@@ -153,31 +150,6 @@ def test_every_sign_has_a_sentence(sign):
     assert not evidence.text.endswith(".")
 
 
-def test_elasticity_is_reported_as_a_factor():
-    """A ratio of 0.02 means that waiting varied 50 times as much as the rate."""
-    assert "latency and queue depth varied 50 times as much as the rate" in texts_by_kind(plateau())["elasticity"]
-    assert "elasticity" not in texts_by_kind(plateau(signs=replace(SEEN, elasticity=NAN)))
-
-
-def test_recurrence_counts_stretches_and_time():
-    """Three stretches of together 90 minutes are reported; one stretch is not a recurrence."""
-    assert "reached this level 3 times, for 1 h 30 min in total" in texts_by_kind(plateau())["recurrence"]
-    assert "recurrence" not in texts_by_kind(plateau(signs=replace(SEEN, run_count=1)))
-
-
-@pytest.mark.parametrize(
-    ("seen", "text"),
-    [
-        (view(0.0, 0.01), "EBSByteBalance% was 0 %: no credits were left"),
-        (view(0.2, 0.6, -0.1 / 3600), "EBSByteBalance% fell by 10 % an hour, from 60 % to 20 %"),
-        (view(1.0, 1.0), "EBSByteBalance% was 100 %: enough credits were left"),
-    ],
-)
-def test_balances_are_reported_with_their_numbers(seen, text):
-    """Empty, falling, or not short: each with the percentage that was read."""
-    assert text == texts_by_kind(plateau(balances={BYTES: seen}))["balance"].removesuffix(f"; {AGAINST}")
-
-
 def test_unknown_limits_have_no_match():
     """Where no number fits, none is claimed."""
     assert "match" not in texts_by_kind(plateau(None, level=150e6))
@@ -196,13 +168,6 @@ def test_a_varying_io_size_decides():
 
     assert "io_size" not in texts_by_kind(plateau(None, level=150e6), varied)
     assert "io_size" not in texts_by_kind(plateau(), np.full(60, 9_155.0))
-
-
-def test_waiting_is_reported_against_the_reference():
-    """Latency is compared with what the storage takes when not pressed; the queue is reported with it."""
-    text = texts_by_kind(plateau())["waiting"]
-
-    assert text == ("latency was 18 ms, 15 times the 1.2 ms of this storage under light load; queue depth was 72")
 
 
 def test_a_general_reference_is_reported_as_one():
@@ -237,13 +202,6 @@ def test_the_limit_that_is_named_is_not_ruled_out():
     assert {} == reasons(plateau(BASELINE, level=287e6), BASELINE, CPU)
 
 
-def test_a_baseline_passed_on_credits_is_reported():
-    """Above a baseline while its balance was not empty: the credits paid for it."""
-    found = reasons(plateau(BURST, level=592e6, balances={BYTES: view(0.3, 0.7)}), BASELINE)
-
-    assert "exceeded by 106 % on credits (EBSByteBalance% was not at 0 %)" == found[287.5e6]
-
-
 def test_credits_rule_out_at_the_same_number():
     """Of two limits at one number the balance decides, and the reason says so."""
     same = ceiling(EBS, Phase.BURST, 287.5e6, balance=BYTES)
@@ -260,19 +218,6 @@ def test_a_weaker_explanation_is_shown_with_its_probability():
     found = reasons(plateau(BASELINE, level=287e6, others=(near,)), near)
 
     assert "possible, but less likely (10 %)" == found[286e6]
-
-
-@pytest.mark.parametrize(
-    ("ops", "expected"),
-    [
-        (3_000, "3,000 IOPS were served, only 25 % of this limit"),
-        (15_000, "15,000 IOPS were served, above this limit"),
-        (12_100, "12,100 IOPS were served, at this limit, but that rate varied more than the named level"),
-    ],
-)
-def test_the_other_dimension_is_ruled_out_by_what_was_served(ops, expected):
-    """Operations below, above or at an IOPS limit each speak differently against it."""
-    assert expected == reasons(plateau(), OPS_BASELINE, other_rate=ops)[12_000]
 
 
 @pytest.mark.parametrize("unmeasured", [None, NAN])

@@ -38,36 +38,45 @@ def test_a_level_is_the_middle_of_what_piles_up():
     assert [[0, 120]] == level.runs.tolist()
 
 
-def test_two_levels_come_the_longer_first():
-    """A burst and a baseline are two levels; the one held longer is named first."""
-    levels = found(np.concatenate((noisy(340e6, 30), noisy(86e6, 120, seed=2))))
+@pytest.mark.parametrize(
+    ("first", "second", "values"),
+    [
+        # A burst and a baseline.
+        (noisy(340e6, 30), noisy(86e6, 120, seed=2), [86e6, 340e6]),
+        # A current and a legacy limit may be close; two numbers are not averaged into one.
+        (noisy(100e6, 60), noisy(104e6, 61, seed=2), [104e6, 100e6]),
+        # A level is no shoulder of another one that is a little higher, with nothing in between.
+        (noisy(100e6, 60, 0.001), noisy(103e6, 120, 0.001, seed=2), [103e6, 100e6]),
+    ],
+    ids=["burst", "close", "shoulder"],
+)
+def test_two_levels_come_the_longer_first(first, second, values):
+    """Each with its own stretch."""
+    levels = found(np.concatenate((first, second)))
+    end = first.size + second.size
 
-    np.testing.assert_allclose([86e6, 340e6], [level.value for level in levels], rtol=0.002)
-    assert [[[30, 150]], [[0, 30]]] == [level.runs.tolist() for level in levels]
-
-
-def test_levels_three_percent_apart_are_two():
-    """A current and a legacy limit may be close; two numbers are not averaged into one."""
-    levels = found(np.concatenate((noisy(100e6, 60), noisy(104e6, 60, seed=2))))
-
-    np.testing.assert_allclose(sorted(level.value for level in levels), [100e6, 104e6], rtol=0.002)
-
-
-def test_a_level_is_no_shoulder_of_another_one():
-    """An hour at one number, and two hours at one a little higher with nothing in between."""
-    levels = found(np.concatenate((noisy(100e6, 60, 0.001), noisy(103e6, 120, 0.001, seed=2))))
-
-    np.testing.assert_allclose([103e6, 100e6], [level.value for level in levels], rtol=0.002)
-
-
-def test_a_workload_that_breathes_has_no_level():
-    """Rates that vary by a tenth from minute to minute pile up nowhere for long."""
-    assert [] == found(noisy(80e6, 240, spread=0.25))
+    np.testing.assert_allclose(values, [level.value for level in levels], rtol=0.002)
+    assert [[[first.size, end]], [[0, first.size]]] == [level.runs.tolist() for level in levels]
 
 
-def test_only_samples_that_waited_count():
-    """A number at which nothing waited is not a candidate."""
-    assert [] == found(noisy(86e6, 120), waited=np.zeros(120, dtype=bool))
+@pytest.mark.parametrize(
+    ("rate", "waited"),
+    [
+        # Rates that vary by a tenth from minute to minute pile up nowhere for long.
+        (noisy(80e6, 240, spread=0.25), None),
+        # A number at which nothing waited is not a candidate.
+        (noisy(86e6, 120), np.zeros(120, dtype=bool)),
+        # Bridges may not carry a stretch: at least half of its time is spent at the number.
+        (np.tile(np.repeat([86e6, np.nan], [3, 4]), 20), None),
+        # Nothing served, or nothing measured.
+        (np.zeros(120), None),
+        (np.full(120, np.nan), None),
+    ],
+    ids=["breathes", "at ease", "bridges", "idle", "unknown"],
+)
+def test_what_does_not_stay_at_a_number_has_no_level(rate, waited):
+    """Or what does not wait there."""
+    assert [] == found(rate, waited=waited)
 
 
 @pytest.mark.parametrize(("minutes", "count"), [(7, 0), (8, 1)])
@@ -87,53 +96,40 @@ def test_the_least_time_follows_the_step(step_s, least_s):
     assert least_s == level_min_s(grid(50, step_s)[1])
 
 
-@pytest.mark.parametrize(("hole", "runs"), [(3, 1), (12, 2)])
-def test_short_holes_are_bridged(hole, runs):
-    """Some minutes without data within a plateau do not end it; a quarter of an hour does."""
-    rate = noisy(86e6, 120)
-    rate[60 : 60 + hole] = np.nan
-
-    (level,) = found(rate)
-
-    assert runs == level.runs.shape[0]
+CALM, EVEN = np.full(30, 20e6), np.full(30, 86e6)
 
 
-def test_minutes_above_the_level_end_a_stretch():
-    """Where more was served for some minutes the stretch is two stretches."""
-    rate = noisy(86e6, 120)
-    rate[60:64] = 140e6
-
-    (level,) = found(rate)
-
-    assert [[0, 60], [64, 120]] == level.runs.tolist()
+def broken(minutes: int, rate: float) -> np.ndarray:
+    """Two hours at 86 MB/s, of which some minutes in the middle have another rate."""
+    return np.concatenate((noisy(86e6, 60), np.full(minutes, rate), noisy(86e6, 60 - minutes, seed=2)))
 
 
-def test_minutes_just_above_the_level_are_its_own_wavering():
-    """Of a steady rate, 0.8 % above belong to the stretch, and 1.3 % are more than the limit lets through."""
-    level = np.full(30, 86e6)
-    spread = [np.concatenate((level, [86e6 * ratio] * 2, level)) for ratio in (1.008, 1.013)]
+@pytest.mark.parametrize(
+    ("rate", "pressed_above", "runs"),
+    [
+        # Some minutes without data within a plateau do not end it; a quarter of an hour does, or more served.
+        (broken(3, np.nan), 0.0, [[0, 120]]),
+        (broken(12, np.nan), 0.0, [[0, 60], [72, 120]]),
+        (broken(4, 140e6), 0.0, [[0, 60], [64, 120]]),
+        # Of a steady rate, 0.8 % above are its wavering, and 1.3 % are more than the limit lets through.
+        (np.concatenate((EVEN, [86e6 * 1.008] * 2, EVEN)), 0.0, [[0, 62]]),
+        (np.concatenate((EVEN, [86e6 * 1.013] * 2, EVEN)), 0.0, [[0, 30], [32, 62]]),
+        # The minute in which the ceiling was reached averages a little below it, but waited like the others.
+        (np.concatenate((CALM, [83.5e6], noisy(86e6, 60), [84e6], CALM)), 80e6, [[30, 92]]),
+        # At ease it is not the edge of a plateau.
+        (np.concatenate((CALM, [83.5e6], noisy(86e6, 60))), 84e6, [[31, 91]]),
+    ],
+    ids=["lost", "hole", "more", "wavering", "above", "edges", "at ease"],
+)
+def test_a_stretch_ends_where_the_level_is_left(rate, pressed_above, runs):
+    """Not at what was lost, wavered, or was pegged for a part of its minute."""
+    (level,) = found(
+        rate,
+        waited=(rate > 80e6) | np.isnan(rate),
+        excess=np.where(rate > pressed_above, 2.0, 0.0) if pressed_above else None,
+    )
 
-    assert [[[0, 62]], [[0, 30], [32, 62]]] == [found(rate)[0].runs.tolist() for rate in spread]
-
-
-def test_partly_pegged_edges_belong_to_the_stretch():
-    """The minute in which the ceiling was reached averages a little below it, but waited like the others."""
-    rate = np.concatenate((np.full(30, 20e6), [83.5e6], noisy(86e6, 60), [84e6], np.full(30, 20e6)))
-    excess = np.where(rate > 80e6, 2.0, 0.0)
-
-    (level,) = found(rate, waited=rate > 80e6, excess=excess)
-
-    assert [[30, 92]] == level.runs.tolist()
-
-
-def test_a_sample_below_that_did_not_wait_is_not_partly_pegged():
-    """A little below the level and at ease is not the edge of a plateau."""
-    rate = np.concatenate((np.full(30, 20e6), [83.5e6], noisy(86e6, 60)))
-    excess = np.where(rate > 84e6, 2.0, 0.0)
-
-    (level,) = found(rate, excess=excess, waited=rate > 80e6)
-
-    assert [[31, 91]] == level.runs.tolist()
+    assert runs == level.runs.tolist()
 
 
 def test_the_level_is_not_pulled_down_by_its_edges():
@@ -185,19 +181,6 @@ def test_at_most_two_dozen_levels_are_looked_at():
     assert 24 == len(found(stairs))
 
 
-def test_most_of_a_stretch_must_be_at_the_level():
-    """Bridges may not carry a stretch: at least half of its time is spent at the number."""
-    rate = np.tile(np.repeat([86e6, np.nan], [3, 4]), 20)
-
-    assert [] == found(rate)
-
-
-def test_zeros_and_gaps_have_no_level():
-    """Nothing served, or nothing measured, is no level."""
-    assert [] == found(np.zeros(120))
-    assert [] == found(np.full(120, np.nan))
-
-
 def test_idle_minutes_leave_the_level_as_it_is():
     """A night without a request has no rate that could be near any level."""
     rate = np.concatenate((noisy(86.5e6, 120), np.zeros(120)))
@@ -205,28 +188,24 @@ def test_idle_minutes_leave_the_level_as_it_is():
     assert found(rate[:120])[0].value == found(rate)[0].value
 
 
-def test_a_known_level_takes_in_what_waited_less():
-    """Once a level is known, minutes within its narrow spread belong to it under light pressure too."""
-    rate = noisy(86e6, 120, spread=0.001)
-    time_s, width_s = grid(120)
-    level = Level(value=86e6, log_sd=0.001, band_log=0.008, runs=np.array([[0, 60]]))
-
-    wider = extended(level, rate, np.ones(120, dtype=bool), np.full(120, np.nan), time_s, width_s)
-    same = extended(level, rate, np.arange(120) < 60, np.full(120, np.nan), time_s, width_s)
-
-    assert [[0, 120]] == wider.runs.tolist()
-    assert [[0, 60]] == same.runs.tolist()
+EVERY = np.ones(120, dtype=bool)
 
 
-def test_what_is_next_to_the_level_is_not_taken_in():
-    """A steady demand two percent below the ceiling is not part of the plateau."""
-    rate = np.concatenate((np.full(60, 86e6), np.full(60, 84.3e6)))
-    time_s, width_s = grid(120)
-    level = Level(value=86e6, log_sd=0.001, band_log=0.03, runs=np.array([[0, 60]]))
+@pytest.mark.parametrize(
+    ("rate", "band_log", "waited", "runs"),
+    [
+        # Minutes within its narrow spread belong to it under light pressure too.
+        (noisy(86e6, 120, spread=0.001), 0.008, EVERY, [[0, 120]]),
+        (noisy(86e6, 120, spread=0.001), 0.008, np.arange(120) < 60, [[0, 60]]),
+        # A steady demand two percent below the ceiling is not part of the plateau.
+        (np.repeat([86e6, 84.3e6], 60), 0.03, EVERY, [[0, 60]]),
+    ],
+)
+def test_a_known_level_takes_in_what_waited_less(rate, band_log, waited, runs):
+    """But nothing next to it."""
+    level = Level(value=86e6, log_sd=0.001, band_log=band_log, runs=np.array([[0, 60]]))
 
-    wider = extended(level, rate, np.ones(120, dtype=bool), np.full(120, np.nan), time_s, width_s)
-
-    assert [[0, 60]] == wider.runs.tolist()
+    assert runs == extended(level, rate, waited, np.full(120, np.nan), *grid(120)).runs.tolist()
 
 
 def test_the_middle_of_very_many_is_taken_of_some():

@@ -7,7 +7,7 @@ import pytest
 from plimsoll.model.ceiling import Phase
 from plimsoll.units import kib
 from plimsoll_lab.fit.fit import fit_sweep
-from plimsoll_lab.model.sweep import Direction, Pattern, Sweep, SweepFit, UnitEvidence
+from plimsoll_lab.model.sweep import Direction, Pattern, Sweep, SweepPoint, UnitEvidence
 from simulated_sweeps import SIZES_KIB, UNIT_BYTES, point, stage, sweep
 
 POWERS_KIB = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -31,15 +31,103 @@ def near(value: float, rel: float = 1e-3):
     return pytest.approx(value, rel=rel)
 
 
-def test_a_throughput_limit_and_a_limit_on_operations_meet_at_the_knee():
-    """1,000 IOPS and 250 MB/s meet at 244 KiB."""
-    (fit,) = fit_sweep(sweep(IO1)).phases
+def of(*points: SweepPoint, alone: tuple[SweepPoint, ...] = ()) -> Sweep:
+    return Sweep(subject="s", method="m", points=points, alone=alone)
 
-    assert near(1000) == fit.ops_limit.value
-    assert near(250e6) == fit.bytes_limit.value
-    assert near(250_000) == fit.knee.value
+
+AT_UNIT = [stage("b", "bytes", 1000 * UNIT_BYTES), stage("o", "ops", 1000)]
+FAST = [stage("b", "bytes", 134e6), stage("o", "ops", 20_000)]
+MIXED = msgspec.structs.replace(
+    point(GP2, kib(1024)), ops_per_s=300 * UNIT_BYTES / kib(700), bytes_per_s=300.0 * UNIT_BYTES
+)
+SLOW, QUICK = point(GP2, kib(8), depth=1, factor=1 / 3), point(GP2, kib(8), phase=Phase.BURST, depth=1)
+BURSTS = [point(GP2, kib(size), phase=Phase.BURST, depth=28) for size in SIZES_KIB]
+
+
+@pytest.mark.parametrize(
+    ("measured", "ops", "most", "left_out_kib", "said"),
+    [
+        # 1,000 IOPS and 250 MB/s meet at 244 KiB.
+        (sweep(IO1), 1000, 250e6, (), ""),
+        # A plateau of 1,000 × 256 KiB that 384 KiB reach as well is a throughput limit.
+        (sweep(AT_UNIT), 1000, 1000 * UNIT_BYTES, (), "as much as others"),
+        # With 8 in flight and 0.7 ms small requests stop at 11,429 per second.
+        (sweep(FAST, depth=8), None, 134e6, (4, 8), "No size from 16 KiB on reached an IOPS limit"),
+        # What was not reached is reported with the most that was seen.
+        (sweep(IO1, sizes_kib=(8, 16, 32)), 1000, None, (), "No size up to 32 KiB"),
+        # Sequential points alone are taken with a warning: a volume may have merged them.
+        (sweep(IO1, patterns=(Pattern.SEQUENTIAL,)), 16_000, 250e6, (), "may merge them"),
+        # Requests that came in other sizes than asked for are not all rounded up together.
+        (of(*(point(GP2, kib(size)) for size in SIZES_KIB[:-1]), MIXED), 300, 300 * UNIT_BYTES, (), ""),
+        # Without credits even one request alone takes 10 ms of a volume of 100 IOPS; the quickest counts.
+        (of(*BURSTS, alone=(SLOW, QUICK)), 3000, 134.22e6, (), ""),
+    ],
+    ids=["knee", "at the unit", "latency", "below the knee", "sequential", "mixed", "alone"],
+)
+def test_limits_are_those_that_were_reached(measured, ops, most, left_out_kib, said):
+    """And what was not reached, or could not be told, is said."""
+    (fit,) = fit_sweep(measured).phases
+
+    assert (None if ops is None else near(ops)) == (fit.ops_limit and fit.ops_limit.value)
+    assert (None if most is None else near(most)) == (fit.bytes_limit and fit.bytes_limit.value)
+    assert [kib(size) for size in left_out_kib] == [out.point.io_size_bytes for out in fit.left_out]
+    assert not said or any(said in text for text in fit.unknown)
     assert fit.is_explained
-    assert not fit.left_out
+
+
+def test_the_knee_is_where_both_limits_meet():
+    """It is not known where only one of them was reached."""
+    (whole,), (below,) = (fit_sweep(sweep(IO1, sizes_kib=sizes)).phases for sizes in (SIZES_KIB, (8, 16, 32)))
+
+    assert near(250_000) == whole.knee.value
+    assert below.knee is None
+    assert any("32.77 MB/s" in text for text in below.unknown)
+
+
+def test_a_busy_measuring_side_is_not_taken_for_a_limit():
+    """What a processor could not ask for says nothing of the disk."""
+    chain = [stage("b", "bytes", 134e6), stage("o", "ops", 3_000)]
+    busy = [point(chain, kib(size), busy_ratio=0.97, factor=0.5) for size in SIZES_KIB if size < 16]
+    rest = [point(chain, kib(size), busy_ratio=0.2) for size in SIZES_KIB if size >= 16]
+    (fit,) = fit_sweep(of(*busy, *rest)).phases
+
+    assert 2 == len(fit.left_out)
+    assert "busy for 97 %" in fit.left_out[0].reason
+    assert near(3_000) == fit.ops_limit.value
+
+
+def test_a_disturbed_point_is_left_out_and_named():
+    """One size at which something else used the disk does not move the limits."""
+    noise = np.ones(len(SIZES_KIB))
+    noise[3] = 0.8
+    (fit,) = fit_sweep(sweep(IO1, noise=noise)).phases
+    (out,) = fit.left_out
+
+    assert kib(SIZES_KIB[3]) == out.point.io_size_bytes
+    assert "20 % below" in out.reason
+    assert near(1000) == fit.ops_limit.value
+
+
+def test_storage_that_follows_no_two_limits_is_reported():
+    """Rates that rise by the square root of the size are no limits."""
+    roots = [
+        msgspec.structs.replace(point(IO1, kib(s)), ops_per_s=1e4 / s**0.5, bytes_per_s=1e4 * 1024 * s**0.5)
+        for s in SIZES_KIB
+    ]
+    (fit,) = fit_sweep(of(*roots)).phases
+
+    assert not fit.is_explained
+    assert fit.scatter_ratio > 0.05
+
+
+def test_each_direction_and_pattern_has_a_fit_of_its_own():
+    """Reads and writes are fitted apart; of sequential points alone nothing is known to be merged."""
+    reads = sweep(IO1)
+    writes = [msgspec.structs.replace(p, direction=Direction.WRITE) for p in reads.points]
+    (alone,) = fit_sweep(sweep(IO1, patterns=(Pattern.SEQUENTIAL,))).phases
+
+    assert [Direction.READ, Direction.WRITE] == [fit.direction for fit in fit_sweep(of(*reads.points, *writes)).phases]
+    assert (Pattern.SEQUENTIAL, ()) == (alone.pattern, alone.merges)
 
 
 def test_two_sizes_explain_two_limits_whatever_was_measured():
@@ -87,16 +175,6 @@ def test_without_either_the_unit_is_a_surmise_and_reported_as_one():
 
     assert UnitEvidence.DOCUMENTED == fit.unit.evidence
     assert any("measure 384 KiB to decide" in text for text in fit.unknown)
-
-
-def test_a_throughput_limit_at_the_unit_is_recognised_where_sizes_between_deliver_as_much():
-    """A plateau of 1,000 × 256 KiB that 384 KiB reach as well is a throughput limit."""
-    chain = [stage("b", "bytes", 1000 * UNIT_BYTES), stage("o", "ops", 1000)]
-
-    (fit,) = fit_sweep(sweep(chain)).phases
-
-    assert fit.unit is None
-    assert any("as much as others" in text for text in fit.unknown)
 
 
 @pytest.mark.parametrize("unit_kib", [16, 32, 64, 128, 512])
@@ -161,118 +239,3 @@ def test_latency_is_not_taken_for_a_limit():
     assert "nothing waited" in fit.left_out[0].reason
     assert "0.7 ms for one request alone" in fit.left_out[0].reason
     assert not fit.is_explained
-
-
-def test_only_the_sizes_that_latency_decided_are_left_out():
-    """With 8 in flight and 0.7 ms small requests stop at 11,429 per second; large ones at 134 MB/s."""
-    chain = [stage("b", "bytes", 134e6), stage("o", "ops", 20_000)]
-
-    (fit,) = fit_sweep(sweep(chain, depth=8)).phases
-
-    assert [kib(4), kib(8)] == [out.point.io_size_bytes for out in fit.left_out]
-    assert fit.ops_limit is None
-    assert near(134e6) == fit.bytes_limit.value
-    assert any("No size from 16 KiB on reached an IOPS limit" in s for s in fit.unknown)
-
-
-def test_a_lone_request_that_waited_for_a_low_limit_is_no_measure_of_latency():
-    """Without credits even one request alone takes 10 ms of a volume of 100 IOPS; the quickest counts."""
-    slow = point(GP2, kib(8), depth=1, factor=1 / 3)
-    quick = point(GP2, kib(8), phase=Phase.BURST, depth=1)
-    points = tuple(point(GP2, kib(s), phase=Phase.BURST, depth=28) for s in SIZES_KIB)
-
-    (fit,) = fit_sweep(Sweep(subject="s", method="m", points=points, alone=(slow, quick))).phases
-
-    assert () == fit.left_out
-    assert near(3_000) == fit.ops_limit.value
-
-
-def test_a_busy_measuring_side_is_not_taken_for_a_limit():
-    """What a processor could not ask for says nothing of the disk."""
-    chain = [stage("b", "bytes", 134e6), stage("o", "ops", 3_000)]
-    points = [
-        point(chain, kib(size), busy_ratio=0.97 if size < 16 else 0.2, factor=0.5 if size < 16 else 1)
-        for size in SIZES_KIB
-    ]
-
-    (fit,) = fit_sweep(Sweep(subject="s", method="m", points=tuple(points))).phases
-
-    assert 2 == len(fit.left_out)
-    assert "busy for 97 %" in fit.left_out[0].reason
-    assert near(3_000) == fit.ops_limit.value
-
-
-def test_a_disturbed_point_is_left_out_and_named():
-    """One size at which something else used the disk does not move the limits."""
-    noise = np.ones(len(SIZES_KIB))
-    noise[3] = 0.8
-
-    (fit,) = fit_sweep(sweep(IO1, noise=noise)).phases
-
-    (out,) = fit.left_out
-    assert kib(SIZES_KIB[3]) == out.point.io_size_bytes
-    assert "20 % below" in out.reason
-    assert near(1000) == fit.ops_limit.value
-
-
-def test_storage_that_follows_no_two_limits_is_reported():
-    """Rates that rise by the square root of the size are no limits."""
-    points = tuple(
-        msgspec.structs.replace(point(IO1, kib(s)), ops_per_s=1e4 / s**0.5, bytes_per_s=1e4 * 1024 * s**0.5)
-        for s in SIZES_KIB
-    )
-
-    (fit,) = fit_sweep(Sweep(subject="s", method="m", points=points)).phases
-
-    assert not fit.is_explained
-    assert fit.scatter_ratio > 0.05
-
-
-def test_sizes_below_the_knee_tell_no_throughput():
-    """What was not reached is reported with the most that was seen."""
-    (fit,) = fit_sweep(sweep(IO1, sizes_kib=(8, 16, 32))).phases
-
-    assert fit.bytes_limit is None
-    assert fit.knee is None
-    assert any("No size up to 32 KiB" in text and "32.77 MB/s" in text for text in fit.unknown)
-
-
-def test_sequential_points_alone_are_taken_with_a_warning():
-    """A volume may have merged them."""
-    (fit,) = fit_sweep(sweep(IO1, patterns=(Pattern.SEQUENTIAL,))).phases
-
-    assert Pattern.SEQUENTIAL == fit.pattern
-    assert near(250e6) == fit.bytes_limit.value
-    assert any("may merge them" in text for text in fit.unknown)
-    assert () == fit.merges
-
-
-def test_a_mean_of_mixed_sizes_is_charged_by_its_mean():
-    """Requests that came in other sizes than asked for are not all rounded up together."""
-    mixed = msgspec.structs.replace(
-        point(GP2, kib(1024)), ops_per_s=300 * UNIT_BYTES / kib(700), bytes_per_s=300.0 * UNIT_BYTES
-    )
-    rest = [point(GP2, kib(s)) for s in SIZES_KIB[:-1]]
-
-    (fit,) = fit_sweep(Sweep(subject="s", method="m", points=(*rest, mixed))).phases
-
-    assert not fit.left_out
-    assert near(300) == fit.ops_limit.value
-
-
-def test_reads_and_writes_are_fitted_apart():
-    """Each direction has its own fit."""
-    reads = sweep(IO1)
-    writes = [msgspec.structs.replace(p, direction=Direction.WRITE) for p in reads.points]
-    both = msgspec.structs.replace(reads, points=(*reads.points, *writes))
-
-    assert [Direction.READ, Direction.WRITE] == [fit.direction for fit in fit_sweep(both).phases]
-
-
-def test_an_experiment_survives_json():
-    """Sweep and fit come back as they were."""
-    whole = sweep(GP2, phases=BOTH, patterns=tuple(Pattern))
-    fit = fit_sweep(whole)
-
-    assert whole == msgspec.json.decode(msgspec.json.encode(whole), type=Sweep)
-    assert fit == msgspec.json.decode(msgspec.json.encode(fit), type=SweepFit)

@@ -5,32 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import builders
-from plimsoll.catalog.load import catalog
-from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.plan import DemandSummary, WorkloadKind
 from plimsoll.model.prior import Prior
 from plimsoll.plan.demand.nature import nature_of, weighed
 from plimsoll.plan.demand.overload import Overflow
-from plimsoll.plan.demand.recovery import recover
 from plimsoll.plan.demand.throttled import ThrottledSteps
 from unit.plan.demand import test_overload as overload
-
-CEILING, BURST = 100e6, 400e6
-HOUR = builders.HOUR
+from unit.plan.demand.test_recovery import on_credits, recovered
 
 
 def summary_of(busy: float, *, burst_hours: int = 0, prior: Prior | None = None) -> DemandSummary:
-    """Twelve hours whose middle four ask for `busy`; a ceiling of 400 MB/s, from then on of 100."""
-    rng = np.random.default_rng(3)
-    demand = builders.working_day(rng, 30e6, busy, spread=0.01)
-    ceiling = np.full(demand.size, CEILING)
-    ceiling[: (4 + burst_hours) * HOUR] = BURST
-    pegged = demand > ceiling
-    served = np.minimum(demand, ceiling * (1 + rng.normal(0, 0.001, demand.size)))
-    latency = np.where(pegged, 8.0, 1.0) * 0.0008 * builders.wander(rng, demand.size, 0.08)
-    snapshot = builders.snapshot(builders.storage(served, latency_s=latency))
-    return recover(snapshot, diagnose(snapshot, catalog()), prior=prior or Prior()).summary
+    """Of twelve hours whose middle four ask for `busy`, some of them on credits."""
+    return recovered(on_credits(busy, burst_hours=burst_hours), prior=prior or Prior()).summary
 
 
 def throttled(waiting: float) -> ThrottledSteps:

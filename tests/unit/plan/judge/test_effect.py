@@ -18,18 +18,18 @@ SIZE = 10_000.0
 N = 100
 
 
-def demand_of(*asked: FloatArray, is_free_seen: bool = True, **more) -> Demand:
-    """A simulated window of 100 minutes with equally likely demands in ops/s; the first was served."""
+def demand_of(*asked: FloatArray, is_free_seen: bool = True, size_bytes: float = SIZE, **more) -> Demand:
+    """A simulated window of minutes with equally likely demands in ops/s; the first was served."""
     paths = tuple(DemandPath(ops_per_s=a, is_carried=False, weight=1 / len(asked)) for a in asked)
-    ones = np.ones(N)
+    ones = np.ones(asked[0].size)
     fields = {
         "step_s": 60.0,
-        "time_s": 60 * np.arange(N),
+        "time_s": 60 * np.arange(ones.size),
         "is_measured": ones > 0,
         "is_held_back": ones < 0,
         "served_ops_per_s": asked[0],
-        "served_bytes_per_s": asked[0] * SIZE,
-        "io_size_bytes": SIZE * ones,
+        "served_bytes_per_s": asked[0] * size_bytes,
+        "io_size_bytes": size_bytes * ones,
         "base_latency_s": 0.001 * ones,
         "latency_s": 0.001 * ones,
         "balance_at_start": {},
@@ -79,18 +79,20 @@ def test_twenty_minutes_above_the_limit_are_twenty_minutes_at_it():
     assert (whole.minutes_at_ceiling.low, whole.minutes_at_ceiling.high) == (100, 100)
 
 
-def test_latency_at_a_ceiling_is_requests_in_flight_over_rate():
-    """1,000 a second of 1 ms each keep one in flight; at 500 a second each takes 2 ms."""
-    effect = judge(demand_of(np.full(N, 1000.0)), fixed(500.0)).effect
+@pytest.mark.parametrize(
+    ("rate", "latency_s"),
+    [
+        # 1,000 a second of 1 ms each keep one in flight; at 500 a second each takes 2 ms.
+        (1000.0, 0.002),
+        # At half the limit it is the base and six tenths of a sixty-fourth.
+        (250.0, 0.001 * (1 + 0.6 / 64)),
+    ],
+)
+def test_latency_at_a_ceiling_is_requests_in_flight_over_rate(rate: float, latency_s: float):
+    """Below it, it rises little."""
+    effect = judge(demand_of(np.full(N, rate)), fixed(500.0)).effect
 
-    assert effect.latency_s_mean.middle == pytest.approx(0.002)
-
-
-def test_below_a_ceiling_latency_rises_little():
-    """At half the limit it is the base and six tenths of a sixty-fourth."""
-    effect = judge(demand_of(np.full(N, 250.0)), fixed(500.0)).effect
-
-    assert effect.latency_s_mean.middle == pytest.approx(0.001 * (1 + 0.6 / 64))
+    assert effect.latency_s_mean.middle == pytest.approx(latency_s)
 
 
 def test_the_lowest_balance_has_a_time():

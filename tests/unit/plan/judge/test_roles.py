@@ -22,8 +22,8 @@ from plimsoll.plan.judge.roles import (
     roles_of,
     unpriced_order,
 )
-from plimsoll.plan.judge.search import FAILS, search
-from plimsoll.plan.judge.vectors import vectors_of
+from plimsoll.plan.judge.search import FAILS, SearchResult, search
+from plimsoll.plan.judge.vectors import LimitVectors, vectors_of
 from plimsoll.plan.market.candidates import Arrangements
 from plimsoll.plan.market.priced import UNKNOWN, ArrangementPrices, priced
 
@@ -48,12 +48,18 @@ def steady(days: int = 2) -> StepDemand:
     return asked(np.full(days * 1440, 120e6 / (64 * 1024)), 64 * 1024)
 
 
+def searched(
+    found: Arrangements, demand: StepDemand, **more: object
+) -> tuple[ArrangementPrices, LimitVectors, SearchResult]:
+    """Prices and limits of what is offered, and what a search for a demand finds among it."""
+    prices, vectors = prices_of(found), vectors_of(found, catalog())
+    return prices, vectors, search(vectors, prices.more, roles_of(found, prices), demand, allowed_ratio=0.01, **more)
+
+
 def test_a_class_that_holds_120_mb_per_s_costs_67_cents_more():
     """The claims pipeline in one line: no storage is touched, and Graviton is the cheapest way."""
     found = claims_offered()
-    prices, vectors = prices_of(found), vectors_of(found, catalog())
-
-    best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01, tie=preferred(found))
+    _, _, best = searched(found, steady(), tie=preferred(found))
 
     chosen = {name: found.name(all_[0]) for name, all_ in best.roles.items() if all_}
     assert chosen[CHEAPEST] == "db.m6g.xlarge, gp2 1,200 GiB"
@@ -68,9 +74,7 @@ def test_a_class_that_holds_120_mb_per_s_costs_67_cents_more():
 def test_two_vcpus_less_busy_have_a_cheaper_way():
     """db.r5b.large has the memory, and 156.25 MB/s for $0.296 an hour: half a cent more than now."""
     found = claims_offered(BUSY)
-    prices, vectors = prices_of(found), vectors_of(found, catalog())
-
-    best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01)
+    prices, _, best = searched(found, steady())
 
     cheapest = best.roles[CHEAPEST][0]
     assert found.name(cheapest) == "db.r5b.large, gp2 1,200 GiB"
@@ -81,10 +85,7 @@ def test_an_idle_instance_gets_a_smaller_one():
     """db.m5.2xlarge with next to nothing to do, and memory that may shrink."""
     before = claims(db_class="db.m5.2xlarge")
     found = offered(before, allow=("smaller-memory", "smaller-connections", "smaller-network"))
-    prices, vectors = prices_of(found), vectors_of(found, catalog())
-    idle = asked(np.full(1440, 10.0))
-
-    best = search(vectors, prices.more, roles_of(found, prices), idle, allowed_ratio=0.01)
+    prices, _, best = searched(found, asked(np.full(1440, 10.0)))
 
     smaller = found.instance(best.roles[SMALLER][0])
     assert smaller.storage == before.storage
@@ -109,8 +110,7 @@ def test_what_changes_nothing_or_is_too_dear_is_in_no_role():
 def test_the_reason_names_the_ceiling_and_the_minutes():
     """db.t4g.xlarge bursts for 30 minutes and holds 86.875 MB/s: of 2,880 minutes nearly all wait."""
     found = claims_offered()
-    prices, vectors = prices_of(found), vectors_of(found, catalog())
-    best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01)
+    prices, vectors, best = searched(found, steady())
     cheaper = cheaper_failing(best.roles[CHEAPEST][0], found, prices, vectors, best.state)
 
     reasons = [rejected(one, found, prices, steady(), catalog(), allowed_ratio=0.01) for one in cheaper]
@@ -124,8 +124,7 @@ def test_the_reason_names_the_ceiling_and_the_minutes():
 def test_cheaper_ones_are_the_nearest_that_fail_each_of_another_class():
     """First those that differ in class or storage alone."""
     found = claims_offered()
-    prices, vectors = prices_of(found), vectors_of(found, catalog())
-    best = search(vectors, prices.more, roles_of(found, prices), steady(), allowed_ratio=0.01)
+    prices, vectors, best = searched(found, steady())
     chosen = best.roles[CHEAPEST][0]
 
     cheaper = cheaper_failing(chosen, found, prices, vectors, best.state, count=4)

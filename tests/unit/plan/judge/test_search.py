@@ -7,7 +7,7 @@ import pytest
 
 from plan_cases import asked
 from plimsoll.plan.judge.asked import StepDemand
-from plimsoll.plan.judge.search import FAILS, HOLDS, OPEN, DemandSearch, search, throttled_steps
+from plimsoll.plan.judge.search import FAILS, HOLDS, DemandSearch, search, throttled_steps
 from plimsoll.plan.judge.vectors import LimitColumn, LimitVectors
 
 SLOT = LimitColumn("instance_ebs_throughput", "bytes", None)
@@ -45,15 +45,6 @@ def test_a_steady_demand_is_settled_without_a_replay():
     assert found.settled.tolist() == [3, 0]
 
 
-def test_without_demand_everything_holds():
-    """A window in which nothing was asked for; what has no price and equal limits are in the law."""
-    vectors = fixed(50, 100)
-    found = search(vectors, np.array([1, 2]), everyone(vectors), load(0, 0, 0), allowed_ratio=0)
-
-    assert found.roles == {"all": (0, 1)}
-    assert found.state.tolist() == [HOLDS, HOLDS]
-
-
 def test_equal_prices_go_by_preference_and_then_by_place():
     """What is preferred never beats a lower price."""
     vectors = fixed(100, 150)
@@ -66,17 +57,6 @@ def test_equal_prices_go_by_preference_and_then_by_place():
     assert tied.roles == {"all": (1, 0)}
     dearer = search(vectors, np.array([4, 5]), roles, load(90), allowed_ratio=0, tie=tie)
     assert dearer.roles == {"all": (0, 1)}
-
-
-def test_credits_pay_for_a_peak():
-    """100 MB/s that burst to 200 for ten minutes: ten minutes at 200 pass, and the eleventh waits."""
-    short, long = load(*[50] * 5, *[200] * 10, *[50] * 30), load(*[50] * 5, *[200] * 11, *[50] * 30)
-
-    assert DemandSearch(bucket(100, 200, 600), short, allowed_ratio=0).state.tolist() == [OPEN]
-    for demand, state in ((short, HOLDS), (long, FAILS)):
-        trial = DemandSearch(bucket(100, 200, 600), demand, allowed_ratio=0)
-        trial.settle([0])
-        assert trial.state.tolist() == [state]
 
 
 def test_what_waits_is_counted_until_it_is_served():

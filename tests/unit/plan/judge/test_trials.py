@@ -53,38 +53,31 @@ def alone(demand: Demand, path: DemandPath, stages: tuple[Stage, ...]) -> kernel
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("factors", [(1.1, 1.4, 2.0, 2.0, 5.0), (0.5, 3.0, 9.0), (2.0,)])
-def test_what_comes_out_is_what_one_replay_after_the_other_gives(seed, factors):
-    """Bit for bit, in every step, for loads that wait and loads that do not."""
-    demand = window(*factors, seed=seed)
-    strict, generous = chain(), chain(capacity=2_000_000.0)
+EMPTY = tuple(replace(stage, start_balance=0.0) for stage in chain())
 
+
+@pytest.mark.parametrize(
+    ("demand", "strict", "generous"),
+    [
+        *(
+            (window(*factors, seed=seed), chain(), chain(capacity=2_000_000.0))
+            for factors in ((1.1, 1.4, 2.0, 2.0, 5.0), (0.5, 3.0, 9.0), (2.0,))
+            for seed in range(12)
+        ),
+        # Work that is never caught up with leaves nothing to share; the lighter ones share what they can.
+        (window(1.5, 40.0, hours=8.0), chain(), chain()),
+        # The window's beginning is replayed for each until its buckets are full.
+        (window(1.2, 1.5, 3.0), EMPTY, EMPTY),
+    ],
+)
+def test_what_comes_out_is_what_one_replay_after_the_other_gives(demand, strict, generous):
+    """Bit for bit, in every step, for loads that wait and loads that do not."""
     for trial in trials_of(demand, strict, generous):
         expected = alone(demand, trial.path, trial.chain)
         assert np.array_equal(expected.throttled_ratio, trial.outcome.throttled)
         assert np.array_equal(expected.served_ops, trial.outcome.served_ops)
         if trial.path is demand.high:
             assert np.array_equal(expected.balance, trial.outcome.balance)
-
-
-def test_a_load_that_never_comes_to_rest_is_replayed_whole():
-    """Work that is never caught up with leaves nothing to share; the lighter ones share what they can."""
-    demand = window(1.5, 40.0, hours=8.0)
-
-    for trial in trials_of(demand, chain(), chain()):
-        expected = alone(demand, trial.path, trial.chain)
-        assert np.array_equal(expected.throttled_ratio, trial.outcome.throttled)
-
-
-def test_a_bucket_that_begins_empty_is_no_rest():
-    """The window's beginning is replayed for each until its buckets are full."""
-    demand = window(1.2, 1.5, 3.0)
-    empty = tuple(replace(stage, start_balance=0.0) for stage in chain())
-
-    for trial in trials_of(demand, empty, empty):
-        expected = alone(demand, trial.path, trial.chain)
-        assert np.array_equal(expected.served_ops, trial.outcome.served_ops)
 
 
 def test_calm_stretches_are_replayed_once(monkeypatch):

@@ -73,15 +73,6 @@ def test_an_instance_that_outruns_its_volumes_is_dropped():
     assert kept == {"volume_throughput": (125 * 1024**2,) * 2 + (0.0,), "volume_iops": (3000, 3000, 0)}
 
 
-def test_of_two_equal_limits_one_stays():
-    """A volume as fast as its instance is dropped; the instance then is not."""
-    table = np.full((1, 4, 3), (inf, inf, 0.0))
-    table[0, 0] = table[0, 2] = (1e8, 1e8, 0.0)
-    clipped = without_idle(table, SLOTS)
-
-    assert clipped[0, :, 0].tolist() == [1e8, inf, inf, inf]
-
-
 def test_large_operations_cost_volumes_more_than_the_instance():
     """1,000 operations of 512 KiB are 2,000 at the volumes: they are dropped only where none is so large."""
     table = np.full((1, 4, 3), (inf, inf, 0.0))

@@ -14,6 +14,14 @@ from plimsoll.plan.market.candidates import orderable_classes
 from plimsoll.plan.market.storages import describe_storage
 
 ENGINES = ("postgres", "mysql", "mariadb", "oracle-ee", "sqlserver-se", "db2-se")
+FROM_EC2 = EbsLimits(
+    baseline_bytes_per_s=90e6,
+    burst_bytes_per_s=350e6,
+    baseline_ops_per_s=4000,
+    burst_ops_per_s=15_700,
+    source="ec2:DescribeInstanceTypes",
+    read_on="2026-11-01",
+)
 
 
 def on(storage: Storage, engine: str = "postgres") -> Instance:
@@ -133,13 +141,38 @@ def test_a_class_whose_limits_nobody_documents_is_no_way_forward():
     assert reason not in {one.reason for one in offered(aurora).refused}
 
 
-@pytest.mark.parametrize("storage", [Storage(kind="gp3"), Storage(size_gib=100.0), Storage()])
-def test_storage_that_is_not_described_is_left_as_it_is(storage: Storage):
-    """Without type or size, no alternatives can be listed."""
-    found = offered(claims(storage=storage))
+UNDESCRIBED = "Storage type and size are unknown"
+ADDITIONAL = Storage(kind="gp3", size_gib=300, additional=(Storage(kind="io2", size_gib=500),))
+
+
+@pytest.mark.parametrize(
+    ("engine", "storage", "note"),
+    [
+        # Without type or size, no alternatives can be listed.
+        ("postgres", Storage(kind="gp3"), UNDESCRIBED),
+        ("postgres", Storage(size_gib=100.0), UNDESCRIBED),
+        ("postgres", Storage(), UNDESCRIBED),
+        # Additional volumes of Oracle are bought one by one; Aurora's storage has nothing to buy.
+        ("oracle-ee", ADDITIONAL, "Storage with several volumes stays as it is."),
+        ("aurora-postgresql", Storage(kind="aurora"), ""),
+    ],
+)
+def test_storage_may_be_left_as_it_is(engine: str, storage: Storage, note: str):
+    """The class is varied alone, and a note says so."""
+    found = offered(claims(engine=engine, db_class="db.r6i.xlarge", storage=storage))
 
     assert (storage,) == tuple(found.storages)
-    assert any("Storage type and size are unknown" in note for note in found.notes)
+    assert len(classes(found)) > 1
+    assert any(one.startswith(note) for one in (*found.notes, ""))
+
+
+def test_a_host_has_no_class_to_change():
+    """Without a class only the storage is varied, and without an engine not even that."""
+    host = Instance(storage=Storage(kind="gp2", size_gib=100))
+    found = offered(host, needs(host))
+
+    assert len(found) == 1
+    assert "The class is unknown: only storage options are shown." in found.notes
 
 
 def test_classes_are_those_of_the_engine():
@@ -165,24 +198,6 @@ def test_preconfigured_classes_need_a_word():
     assert "db.r5.2xlarge.tpc1.mem2x" in classes(bold)
 
 
-def test_aurora_changes_its_class_alone():
-    """Aurora's storage has no type, size or IOPS to buy."""
-    before = claims(engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora"))
-    found = offered(before)
-
-    assert found.storages == (before.storage,)
-    assert "db.r6g.xlarge" in classes(found)
-
-
-def test_storage_of_several_volumes_is_left_as_it_is():
-    """Additional volumes of Oracle are bought one by one: only the class is varied, and a note says so."""
-    storage = Storage(kind="gp3", size_gib=300, additional=(Storage(kind="io2", size_gib=500),))
-    found = offered(on(storage, "oracle-ee"))
-
-    assert found.storages == (storage,)
-    assert "Storage with several volumes stays as it is." in found.notes
-
-
 def test_the_smallest_t_classes_hold_less():
     """db.t3.micro takes 6 TiB at most."""
     before = claims(db_class="db.t3.micro", storage=Storage(kind="gp2", size_gib=5000))
@@ -198,26 +213,20 @@ def test_the_smallest_t_classes_hold_less():
 
 
 def test_volumes_that_were_counted_stay_while_the_layout_does():
-    """One volume under 1,200 GiB of gp2 stays one when it becomes gp3: it is changed in place."""
+    """One volume under 1,200 GiB of gp2 stays one as gp3; under 300 GiB it becomes the documented four past 400."""
     before = claims(storage=Storage(kind="gp2", size_gib=1200, volume_count=1))
-    found = offered(before)
-    gp3 = next(s for s in found.storages if s.kind == "gp3" and s.provisioned_ops_per_s is None)
+    gp3 = next(s for s in offered(before).storages if s.kind == "gp3" and s.provisioned_ops_per_s is None)
+    small = claims(storage=Storage(kind="gp3", size_gib=300, volume_count=1))
+    counts = {s.size_gib: s.volume_count for s in offered(small).storages if s.kind == "gp3"}
 
     assert gp3.volume_count == 1
     assert volumes.iops(replace(before, storage=gp3), catalog())[0].value == 3000
+    assert counts == {300: 1, 400: None}
 
 
 def test_what_is_known_of_a_class_goes_with_it():
     """EBS limits, cores and connections that the instance reported are those of its present class."""
-    result = EbsLimits(
-        baseline_bytes_per_s=90e6,
-        burst_bytes_per_s=350e6,
-        baseline_ops_per_s=4000,
-        burst_ops_per_s=15_700,
-        source="ec2:DescribeInstanceTypes of t3.xlarge",
-        read_on="2026-11-01",
-    )
-    before = claims(ebs_limits=result, vcpu_count=4, connection_max=500, pending=("class db.m5.large",))
+    before = claims(ebs_limits=FROM_EC2, vcpu_count=4, connection_max=500, pending=("class db.m5.large",))
     found = offered(before)
     is_same = list(found.is_same_class)
     other, same = is_same.index(False), is_same.index(True)
@@ -225,32 +234,15 @@ def test_what_is_known_of_a_class_goes_with_it():
     assert found.instance(other).ebs_limits is None
     assert found.instance(other).connection_max is None
     assert found.instance(other).pending == ()
-    assert found.instance(same).ebs_limits == result
+    assert found.instance(same).ebs_limits == FROM_EC2
 
 
 def test_a_class_unknown_to_the_catalog_may_be_left():
     """The provider's answer about it is enough for a comparison with others."""
-    found = EbsLimits(
-        baseline_bytes_per_s=90e6,
-        burst_bytes_per_s=350e6,
-        baseline_ops_per_s=4000,
-        burst_ops_per_s=15_700,
-        source="ec2:DescribeInstanceTypes of z9.xlarge",
-        read_on="2026-11-01",
-    )
-    before = claims(db_class="db.z9.xlarge", ebs_limits=found, vcpu_count=4, memory_bytes=16 * 1024**3)
+    before = claims(db_class="db.z9.xlarge", ebs_limits=FROM_EC2, vcpu_count=4, memory_bytes=16 * 1024**3)
 
     assert "db.z9.xlarge" in classes(offered(before))
     assert "db.m6g.xlarge" in classes(offered(before))
-
-
-def test_a_host_has_no_class_to_change():
-    """Without a class only the storage is varied, and without an engine not even that."""
-    host = Instance(storage=Storage(kind="gp2", size_gib=100))
-    found = offered(host, needs(host))
-
-    assert len(found) == 1
-    assert "The class is unknown: only storage options are shown." in found.notes
 
 
 def test_another_region_is_reported_as_unlisted():
@@ -286,14 +278,6 @@ def test_storage_reads_as_people_write_it():
 
     assert describe_storage(bought) == "gp3 400 GiB, 16,000 IOPS, 750 MiB/s"
     assert describe_storage(Storage()) == ""
-
-
-def test_volumes_that_were_counted_are_forgotten_where_the_layout_changes():
-    """One volume under 300 GiB becomes the documented four when the storage grows past 400."""
-    before = claims(storage=Storage(kind="gp3", size_gib=300, volume_count=1))
-    counts = {s.size_gib: s.volume_count for s in offered(before).storages if s.kind == "gp3"}
-
-    assert counts == {300: 1, 400: None}
 
 
 def test_a_cluster_is_offered_what_a_cluster_may_have():

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import pytest
 from msgspec.structs import replace
 
 from plan_cases import claims
@@ -99,9 +100,28 @@ def test_iops_that_the_class_cannot_pass_on_are_dropped():
     assert more * 730 / 24 == Decimal(-1125)
 
 
-def test_iops_that_are_used_stay():
-    """db.r5.8xlarge passes on 30,000."""
-    assert free(replace(SEARCH, db_class="db.r5.8xlarge")) == ()
+@pytest.mark.parametrize(
+    "instance",
+    [
+        # It passes on 30,000 IOPS.
+        replace(SEARCH, db_class="db.r5.8xlarge"),
+        # gp2 of 250 GiB moves 250 MiB/s, gp3 125; on a large class four gp2 volumes move 1,000 to 500.
+        claims(storage=Storage(kind="gp2", size_gib=250)),
+        claims(db_class="db.r5.12xlarge"),
+        # There is no EBS volume to change.
+        claims(engine="aurora-mysql", db_class="db.r5.large", storage=Storage(kind="aurora")),
+        Instance(storage=Storage(kind="gp2", size_gib=100)),
+    ],
+)
+def test_what_would_serve_less_is_not_free(instance: Instance):
+    """Nothing is moved."""
+    assert () == free(instance)
+
+
+@pytest.mark.parametrize("asked", [{}, {"usd_more": lambda *_: None}, {"usd_more": lambda *_: Decimal(1)}])
+def test_gp3_is_not_called_free_without_a_price(asked: dict):
+    """An unknown price is not the same price."""
+    assert () == free_moves(claims(), catalog(), **asked)
 
 
 def test_gp3_keeps_the_iops_that_its_throughput_needs():
@@ -123,27 +143,3 @@ def test_gp3_is_free_where_it_serves_no_less():
 
     assert move.instance.storage == Storage(kind="gp3", size_gib=1200)
     assert usd_more(claims(), move.instance) == 0
-
-
-def test_gp3_is_not_free_where_gp2_serves_more():
-    """gp2 of 250 GiB moves 250 MiB/s, gp3 125; and on a large class four gp2 volumes move 1,000 to 500."""
-    small = claims(storage=Storage(kind="gp2", size_gib=250))
-    large = claims(db_class="db.r5.12xlarge")
-
-    assert free(small) == ()
-    assert free(large) == ()
-
-
-def test_gp3_is_not_called_free_without_a_price():
-    """An unknown price is not the same price."""
-    assert free_moves(claims(), catalog()) == ()
-    assert free_moves(claims(), catalog(), usd_more=lambda _before, _after: None) == ()
-    assert free_moves(claims(), catalog(), usd_more=lambda _before, _after: Decimal(1)) == ()
-
-
-def test_aurora_and_hosts_have_no_free_moves():
-    """There is no EBS volume to change."""
-    aurora = claims(engine="aurora-mysql", db_class="db.r5.large", storage=Storage(kind="aurora"))
-
-    assert free(aurora) == ()
-    assert free(Instance(storage=Storage(kind="gp2", size_gib=100))) == ()

@@ -30,88 +30,70 @@ def test_the_busiest_hundredth_does_not_choose_the_class():
     assert needs(claims(), cpu_ratio=ratio).busy_vcpus == pytest.approx(4.0)
 
 
-def test_a_class_with_fewer_vcpus_stays_below_four_fifths():
-    """1.6 busy vCPUs are 80 % of two and pass; 1.64 are 82 % and do not."""
-    fits = needs(claims(), cpu_ratio=0.4, connection_count=1.0)
-    tight = needs(claims(), cpu_ratio=0.41, connection_count=1.0)
+ALMOST, TOO_BUSY = ({"cpu_ratio": ratio, "connection_count": 1.0} for ratio in (0.4, 0.41))
+IDLE, FULL = ({"cpu_ratio": 0.1, "freeable_memory_bytes": free * GIB, "connection_count": 1.0} for free in (10, 6))
+FEW, MANY = (IDLE | {"connection_count": count} for count in (830.0, 840.0))
+EVEN, IN, OUT = (
+    {"network_receive_bytes_per_s": received, "network_transmit_bytes_per_s": sent}
+    for received, sent in ((50e6, 50e6), (90e6, 1e6), (1e6, 95e6))
+)
+SLOWER, LESS = ("smaller-network",), ("smaller-memory", "smaller-network")
+ALL_BUT_NETWORK = ("smaller-cpu", "smaller-memory", "smaller-connections")
+"""What may be smaller."""
+CPU = "its {} vCPUs would be {} % busy (99th percentile), more than 80 %"
+MEMORY = "it has 8 GiB of memory instead of 16 GiB, and "
+UNKNOWN_HITS = f"{MEMORY}the cache hit rate is unknown; --allow smaller-memory permits it"
+NETWORK = "its network baseline is 93.75 MB/s, and {} MB/s were used one way"
+CREDITS = "its CPU credits last for 0.6 vCPUs, and the busiest day uses 0.7"
 
-    # db.r6g.large has 2 vCPUs and the 16 GiB of db.t3.xlarge.
-    assert lacks("db.r6g.large", fits, "smaller-network") == ""
-    assert lacks("db.r6g.large", tight, "smaller-network") == (
-        "its 2 vCPUs would be 82 % busy (99th percentile), more than 80 %"
-    )
-    assert lacks("db.r6g.large", tight, "smaller-network", "smaller-cpu") == ""
 
-
-def test_as_many_vcpus_are_enough_however_busy_they_are():
-    """A class with as many vCPUs takes nothing away, even at 95 %."""
-    assert lacks("db.m6g.xlarge", needs(claims(), cpu_ratio=0.95)) == ""
-
-
-def test_grown_cpu_needs_more_vcpus():
-    """60 % of four vCPUs are 120 % once doubled: four are too few, also for the present class."""
-    grown = needs(claims(), cpu_ratio=0.6, growth=2.0)
-
-    assert "its 4 vCPUs would be 120 % busy" in lacks("db.m6g.xlarge", grown)
-    assert lacks("db.m6g.2xlarge", grown) == ""
-    assert "With 2 times the demand, the present 4 vCPUs would be 120 % busy." in grown.notes
+@pytest.mark.parametrize(
+    ("before", "measured", "after", "may", "said"),
+    [
+        # 1.6 busy vCPUs are 80 % of two and pass; 1.64 are 82 % and do not. r6g.large has the memory of t3.xlarge.
+        ("t3.xlarge", ALMOST, "r6g.large", SLOWER, ""),
+        ("t3.xlarge", TOO_BUSY, "r6g.large", SLOWER, CPU.format(2, 82)),
+        ("t3.xlarge", TOO_BUSY, "r6g.large", (*SLOWER, "smaller-cpu"), ""),
+        # As many take nothing away, even at 95 %; 60 % of four are 120 % once doubled.
+        ("t3.xlarge", {"cpu_ratio": 0.95}, "m6g.xlarge", (), ""),
+        ("t3.xlarge", {"cpu_ratio": 0.6, "growth": 2.0}, "m6g.xlarge", (), CPU.format(4, 120)),
+        ("t3.xlarge", {"cpu_ratio": 0.6, "growth": 2.0}, "m6g.2xlarge", (), ""),
+        # Without measurements nothing becomes smaller, and no class that holds its vCPUs becomes one that does not.
+        ("t3.xlarge", {}, "r6g.large", (), "it has 2 vCPUs instead of 4, and CPU was not measured"),
+        ("t3.xlarge", {}, "m6g.xlarge", (), ""),
+        ("m5.xlarge", {}, "t3.xlarge", SLOWER, "its CPU credits may not suffice, and CPU was not measured"),
+        ("t3.xlarge", {}, "t4g.xlarge", SLOWER, ""),
+        # With 10 of 16 GiB free 8 GiB would do, but only if somebody says so; with 6 free they would not.
+        ("t3.xlarge", IDLE, "m6g.large", (), UNKNOWN_HITS),
+        ("t3.xlarge", IDLE, "m6g.large", LESS, ""),
+        ("t3.xlarge", FULL, "m6g.large", LESS, f"{MEMORY}10 GiB were in use"),
+        # 8 GiB take 901 connections by the formula and some 832 in practice.
+        ("t3.xlarge", FEW, "m6g.large", LESS, ""),
+        ("t3.xlarge", MANY, "m6g.large", LESS, "it allows about 832 connections by default, and 840 were open"),
+        ("t3.xlarge", MANY, "m6g.large", (*LESS, "smaller-connections"), ""),
+        # r5.2xlarge carries 2.5 Gbit/s; r6g.large 0.75, which is 93.75 MB/s in each direction.
+        ("r5.2xlarge", EVEN, "r6g.large", ALL_BUT_NETWORK, ""),
+        ("r5.2xlarge", EVEN | {"growth": 2.0}, "r6g.large", ALL_BUT_NETWORK, NETWORK.format(100)),
+        ("r5.2xlarge", IN, "r6g.large", ALL_BUT_NETWORK, ""),
+        ("r5.2xlarge", OUT, "r6g.large", ALL_BUT_NETWORK, NETWORK.format(95)),
+        # t2.large holds 0.6 vCPUs, and nothing documents that RDS lends it more.
+        ("m5.large", {"cpu_ratio": 0.35, "connection_count": 1.0}, "t2.large", SLOWER, CREDITS),
+        ("m5.large", {"cpu_ratio": 0.25, "connection_count": 1.0}, "t2.large", SLOWER, ""),
+    ],
+)
+def test_a_class_lacks_what_it_takes_away(before: str, measured: dict, after: str, may: tuple[str, ...], said: str):
+    """Nothing, or the first thing that would be too small, in one sentence."""
+    assert said == lacks(f"db.{after}", needs(claims(db_class=f"db.{before}"), **measured), *may)
 
 
 def test_what_was_not_measured_is_kept_and_reported():
-    """Without measurements no class has fewer vCPUs, less memory, fewer connections or a slower network."""
-    unknown = needs(claims())
+    """And that the present class would be too small."""
+    grown = needs(claims(), cpu_ratio=0.6, growth=2.0)
 
-    assert "it has 2 vCPUs instead of 4, and CPU was not measured" in lacks("db.r6g.large", unknown)
-    assert lacks("db.m6g.xlarge", unknown) == ""
-    assert [note.split(" was")[0].split(" were")[0] for note in unknown.notes] == [
-        "CPU",
-        "Free memory",
-        "Connections",
-        "The network",
+    assert "With 2 times the demand, the present 4 vCPUs would be 120 % busy." in grown.notes
+    assert ["CPU", "Free memory", "Connections", "The network"] == [
+        note.split(" was")[0].split(" were")[0] for note in needs(claims()).notes
     ]
-
-
-def test_less_memory_is_asked_for_and_never_below_the_working_set():
-    """With 10 of 16 GiB free 8 GiB would do, but only if somebody says so; with 6 free they would not."""
-    idle = needs(claims(), cpu_ratio=0.1, freeable_memory_bytes=10 * GIB, connection_count=1.0)
-    full = needs(claims(), cpu_ratio=0.1, freeable_memory_bytes=6 * GIB, connection_count=1.0)
-    may = ("smaller-memory", "smaller-network")
-
-    assert "--allow smaller-memory permits it" in lacks("db.m6g.large", idle)
-    assert lacks("db.m6g.large", idle, *may) == ""
-    assert lacks("db.m6g.large", full, *may) == ("it has 8 GiB of memory instead of 16 GiB, and 10 GiB were in use")
-
-
-def test_connections_are_compared_with_the_default_of_the_class():
-    """8 GiB take 901 connections by the formula and some 832 in practice: 830 fit, 840 do not."""
-    few = needs(claims(), cpu_ratio=0.1, freeable_memory_bytes=10 * GIB, connection_count=830.0)
-    many = needs(claims(), cpu_ratio=0.1, freeable_memory_bytes=10 * GIB, connection_count=840.0)
-    may = ("smaller-memory", "smaller-network")
-
-    assert lacks("db.m6g.large", few, *may) == ""
-    assert lacks("db.m6g.large", many, *may) == ("it allows about 832 connections by default, and 840 were open")
-    assert lacks("db.m6g.large", many, *may, "smaller-connections") == ""
-
-
-def test_the_network_grows_with_the_load():
-    """50 MB/s in each direction fit db.r6g.large, which carries 93.75; twice as much does not."""
-    instance = claims(db_class="db.r5.2xlarge")
-    rates = {"network_receive_bytes_per_s": 50e6, "network_transmit_bytes_per_s": 50e6}
-    may = ("smaller-cpu", "smaller-memory", "smaller-connections")
-
-    assert lacks("db.r6g.large", needs(instance, **rates), *may) == ""
-    assert lacks("db.r6g.large", needs(instance, growth=2.0, **rates), *may) != ""
-
-
-def test_the_network_is_compared_with_what_it_carries_forever():
-    """db.r5.2xlarge carries 2.5 Gbit/s; db.r6g.large 0.75, which is 93.75 MB/s."""
-    instance = claims(db_class="db.r5.2xlarge")
-    slow = needs(instance, network_receive_bytes_per_s=90e6, network_transmit_bytes_per_s=1e6)
-    fast = needs(instance, network_receive_bytes_per_s=1e6, network_transmit_bytes_per_s=95e6)
-    may = ("smaller-cpu", "smaller-memory", "smaller-connections")
-
-    assert lacks("db.r6g.large", slow, *may) == ""
-    assert "its network baseline is 93.75 MB/s, and 95 MB/s" in lacks("db.r6g.large", fast, *may)
 
 
 def test_one_direction_alone_does_not_measure_the_network():
@@ -135,25 +117,6 @@ def test_a_class_that_earns_no_credits_borrows_none():
     limits = catalog().instance_limits("db.m6g.large")
 
     assert needs(claims(), cpu_ratio=0.9).surplus_credits_per_hour(limits, catalog()) == 0.0
-
-
-def test_a_class_that_cannot_borrow_must_earn_the_busiest_day():
-    """db.t2.large holds 0.6 vCPUs, and nothing documents that RDS lends it more."""
-    busy = needs(claims(db_class="db.m5.large"), cpu_ratio=0.35, connection_count=1.0)
-    calm_day = needs(claims(db_class="db.m5.large"), cpu_ratio=0.25, connection_count=1.0)
-
-    assert lacks("db.t2.large", busy, "smaller-network") == (
-        "its CPU credits last for 0.6 vCPUs, and the busiest day uses 0.7"
-    )
-    assert lacks("db.t2.large", calm_day, "smaller-network") == ""
-
-
-def test_unmeasured_cpu_does_not_turn_into_credits():
-    """From a class that holds all its vCPUs to one that holds a share of them, CPU must be known."""
-    unknown = needs(claims(db_class="db.m5.xlarge"))
-
-    assert "CPU was not measured" in lacks("db.t3.xlarge", unknown, "smaller-network")
-    assert lacks("db.t4g.xlarge", needs(claims()), "smaller-network") == ""
 
 
 def test_storage_that_is_nearly_full_is_reported():

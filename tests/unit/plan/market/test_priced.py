@@ -53,26 +53,29 @@ def test_the_remedy_of_the_claims_pipeline_costs_67_cents_a_day_more():
 
 
 @pytest.mark.parametrize(
-    "before",
+    ("before", "discount"),
     [
-        claims(),
-        claims(multi_az=True),
-        claims(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500)),
-        claims(engine="sqlserver-se", db_class="db.m5.xlarge"),
+        (claims(), 1),
+        (claims(multi_az=True), 1),
+        (claims(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500)), 1),
+        (claims(engine="sqlserver-se", db_class="db.m5.xlarge"), 1),
+        # A tenth off: the storage costs what it costs.
+        (claims(), Decimal("0.9")),
     ],
-    ids=["plain", "standby", "gp3", "licensed"],
+    ids=["plain", "standby", "gp3", "licensed", "discount"],
 )
-def test_every_price_is_that_of_its_instance(before: Instance):
+def test_every_price_is_that_of_its_instance(before: Instance, discount: Decimal):
     """Class and storage, priced apart, add up to what the whole costs, known or not."""
     known = calm(before)
     found = offered(before)
-    prices = prices_of(found, known)
+    prices = prices_of(found, known, discount=Decimal(discount))
     book = CatalogPrices(catalog(), "us-east-1")
-    own = cost_of(before, book, cpu_credits_per_hour=0.0)
+    asked = {"cpu_credits_per_hour": 0.0, "discount": Decimal(discount)}
+    own = cost_of(before, book, **asked)
 
     for index in range(0, len(found), max(len(found) // 200, 1)):
         after = found.instance(index)
-        whole = cost_of(after, book, cpu_credits_per_hour=0.0)
+        whole = cost_of(after, book, **asked)
         more = usd_per_day_more(before, own, after, whole)
         _agree(whole.usd_per_month, prices.usd_per_month(index))
         _agree(None if more is None else more * 730 / 24, prices.usd_per_month_more(index))
@@ -117,18 +120,3 @@ def test_credits_that_are_borrowed_are_paid():
     assert dear is not None
     assert cheap is not None
     assert abs(dear - cheap - Decimal("76.65")) < CENT
-
-
-def test_a_discount_is_on_the_instance_alone():
-    """A tenth off: the storage costs what it costs."""
-    found = offered(claims())
-    full, less = (prices_of(found, calm(claims()), discount=d) for d in (Decimal(1), Decimal("0.9")))
-    index = place(found, "db.m6g.xlarge, gp2 1,200 GiB")
-    book = CatalogPrices(catalog(), "us-east-1")
-    hours = cost_of(found.instance(index), book, cpu_credits_per_hour=0.0).instance_usd_per_hour
-
-    a, b = full.usd_per_month(index), less.usd_per_month(index)
-    assert a is not None
-    assert b is not None
-    assert hours is not None
-    assert abs(a - b - hours * 73) < CENT

@@ -25,49 +25,53 @@ def disruption(before: Instance, after: Instance, **asked: object) -> Disruption
     return disruption_of(before, after, catalog(), **asked)  # type: ignore[arg-type]
 
 
-def test_a_class_is_changed_by_one_line():
-    """The remedy of the claims pipeline."""
-    assert commands(claims(), claims(db_class="db.m6g.xlarge")) == (
+SMALL = claims(storage=Storage(kind="gp2", size_gib=100))
+PROVISIONED = Storage(kind="gp3", size_gib=2000, provisioned_ops_per_s=16_000, provisioned_bytes_per_s=750 * MIB)
+AURORA = claims(engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "options"),
+    [
+        (claims(), claims(db_class="db.m6g.xlarge"), "--db-instance-class db.m6g.xlarge"),
+        # RDS requires IOPS with the type: what was bought as included is ordered in numbers.
         (
-            "aws rds modify-db-instance --db-instance-identifier claims --region us-east-1"
-            " --db-instance-class db.m6g.xlarge --apply-immediately"
+            claims(),
+            to(claims(), kind="gp3", size_gib=1200.0),
+            "--storage-type gp3 --allocated-storage 1200 --iops 12000 --storage-throughput 500",
         ),
-    )
-
-
-def test_gp3_above_its_layout_is_ordered_with_what_it_includes():
-    """RDS requires IOPS with the type; what was bought as included is reported in numbers."""
-    after = to(claims(), kind="gp3", size_gib=1200.0)
-
-    assert commands(claims(), after) == (
+        # Below 400 GiB nothing can be provisioned for PostgreSQL.
+        (SMALL, to(SMALL, kind="gp3", size_gib=100), "--storage-type gp3 --allocated-storage 100"),
+        # One request: RDS takes a second change of storage only hours later.
         (
-            "aws rds modify-db-instance --db-instance-identifier claims --region us-east-1"
-            " --storage-type gp3 --allocated-storage 1200 --iops 12000 --storage-throughput 500"
-            " --apply-immediately"
+            claims(),
+            claims(db_class="db.r6g.xlarge", storage=PROVISIONED),
+            (
+                "--db-instance-class db.r6g.xlarge --storage-type gp3 --allocated-storage 2000"
+                " --iops 16000 --storage-throughput 750"
+            ),
         ),
-    )
+        (claims(), claims(multi_az=True, db_class="db.m6g.xlarge"), "--db-instance-class db.m6g.xlarge --multi-az"),
+        # The storage of Aurora is the cluster's.
+        (AURORA, replace(AURORA, db_class="db.r6g.xlarge"), "--db-instance-class db.r6g.xlarge"),
+    ],
+)
+def test_a_change_is_one_line(before: Instance, after: Instance, options: str):
+    """All that differs is ordered at once."""
+    start = "aws rds modify-db-instance --db-instance-identifier claims --region us-east-1"
+
+    assert (f"{start} {options} --apply-immediately",) == commands(before, after)
 
 
-def test_small_gp3_is_ordered_without_iops():
-    """Below 400 GiB nothing can be provisioned for PostgreSQL."""
-    before = claims(storage=Storage(kind="gp2", size_gib=100))
-
-    (line,) = commands(before, to(before, kind="gp3", size_gib=100))
-    assert "--storage-type gp3 --allocated-storage 100 --apply-immediately" in line
+def test_where_nothing_is_to_be_ordered_there_is_no_line():
+    """Nothing changed, or an instance of Aurora that would be stopped alone."""
+    assert () == commands(claims(), claims()) == commands(AURORA, AURORA, is_restart=True)
+    assert not disruption(claims(), claims()).is_restart
 
 
-def test_class_and_storage_are_ordered_together():
-    """One request: RDS takes a second change of storage only hours later."""
-    after = replace(
-        to(claims(), kind="gp3", size_gib=2000.0, provisioned_ops_per_s=16_000.0, provisioned_bytes_per_s=750.0 * MIB),
-        db_class="db.r6g.xlarge",
-    )
-
-    (line,) = commands(claims(), after)
-    assert line.endswith(
-        "--db-instance-class db.r6g.xlarge --storage-type gp3 --allocated-storage 2000"
-        " --iops 16000 --storage-throughput 750 --apply-immediately"
-    )
+def test_a_standby_is_loaded_from_a_snapshot():
+    """That is felt."""
+    assert any("loaded from a snapshot" in note for note in disruption(claims(), claims(multi_az=True)).notes)
 
 
 def test_a_restart_waits_for_the_stop():
@@ -90,12 +94,6 @@ def test_sql_server_with_a_standby_cannot_be_stopped():
     assert commands(before, before, is_restart=True) == ()
     assert "RDS cannot stop SQL Server with a standby" in disruption(before, before, is_restart=True).text
     assert commands(replace(before, multi_az=False), before, is_restart=True) != ()
-
-
-def test_nothing_changed_is_nothing_ordered():
-    """No line, no interruption."""
-    assert commands(claims(), claims()) == ()
-    assert not disruption(claims(), claims()).is_restart
 
 
 @pytest.mark.parametrize(
@@ -148,23 +146,27 @@ def test_past_400_gib_data_is_copied():
     assert "Storage size cannot be reduced again." in found.reversal
 
 
-def test_a_copy_is_named_with_its_hours_and_its_io():
-    """
-    250 GiB at 250 MiB/s take 1,024 s, three times as long with a load that takes two thirds, and
-    are a million reads of 256 KiB.
-    """
-    before = claims(storage=Storage(kind="gp2", size_gib=399))
-    after = to(before, kind="gp3", size_gib=440.0)
+@pytest.mark.parametrize(
+    ("bought", "served_mib", "words"),
+    [
+        # 250 GiB at 250 MiB/s take 1,024 s and are a million reads of 256 KiB.
+        ({"kind": "gp2"}, None, "at least 17 min at the old storage's limit; at least 1,024,000 reads of 256 KiB"),
+        # Three times as long with a load that takes two thirds.
+        ({"kind": "gp2"}, 250 * 2 / 3, "17 min at the old storage's limit, and 51 min while this load runs"),
+        ({"kind": "gp2"}, 260, "this load leaves no capacity for it"),
+        # 1,000 IOPS of 256 KiB are 250 MiB/s, half of what io1 gives otherwise.
+        ({"kind": "io1", "provisioned_ops_per_s": 1000}, None, "at least 17 min at the old storage's limit"),
+    ],
+)
+def test_a_copy_is_named_with_its_hours_and_its_io(bought: dict, served_mib: float | None, words: str):
+    """As slow as what was bought, less what the load takes of it."""
+    before = claims(storage=Storage(size_gib=399, **bought))
+    served = {} if served_mib is None else {"served_bytes_per_s": served_mib * MIB}
+    found = disruption(before, to(before, kind="gp3", size_gib=440.0), used_gib=250.0, **served)
 
-    alone = disruption(before, after, used_gib=250.0)
-    beside = disruption(before, after, used_gib=250.0, served_bytes_per_s=250 * MIB * 2 / 3)
-    pressed = disruption(before, after, used_gib=250.0, served_bytes_per_s=260 * MIB)
-
-    assert "at least 17 min at the old storage's limit; at least 1,024,000 reads of 256 KiB" in alone.text
-    assert "17 min at the old storage's limit, and 51 min while this load runs" in beside.text
-    assert "this load leaves no capacity for it" in pressed.text
-    assert "with what this load leaves" not in alone.text
-    assert alone.optimising_s is None
+    assert words in found.text
+    assert served or "with what this load leaves" not in found.text
+    assert found.optimising_s is None
 
 
 @pytest.mark.parametrize(
@@ -185,16 +187,6 @@ def test_optimising_takes_as_long_as_ebs_publishes(size_gib, used_gib, middle_h,
     assert 0 < found.low == min(300, found.middle)
 
 
-def test_a_copy_is_as_slow_as_the_iops_that_were_bought():
-    """1,000 IOPS of 256 KiB are 250 MiB/s, half of what io1 gives otherwise."""
-    io1 = Storage(kind="io1", size_gib=399, provisioned_ops_per_s=1000)
-    before = claims(storage=io1)
-
-    found = disruption(before, to(before, kind="gp3", size_gib=440.0), used_gib=250.0)
-
-    assert "at least 17 min at the old storage's limit" in found.text
-
-
 def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
     """Nor is anything optimised where only the class changes."""
     before = claims(storage=Storage(kind="gp2"))
@@ -203,31 +195,23 @@ def test_how_long_storage_of_an_unknown_size_is_optimised_is_not_known():
     assert disruption(claims(), claims(db_class="db.m6g.xlarge")).optimising_s is None
 
 
-def test_oracle_is_copied_past_200_gib_and_sql_server_never():
-    """Each engine has its own layout."""
-    oracle, sqlserver = (
-        claims(engine=engine, storage=Storage(kind="gp3", size_gib=150)) for engine in ("oracle-ee", "sqlserver-se")
-    )
+@pytest.mark.parametrize(
+    ("engine", "before", "after", "moved_gib"),
+    [
+        ("oracle-ee", Storage(kind="gp3", size_gib=150), Storage(kind="gp3", size_gib=200.0), 150),
+        ("oracle-ee", Storage(kind="gp3", size_gib=150), Storage(kind="gp3", size_gib=199.0), None),
+        ("sqlserver-se", Storage(kind="gp3", size_gib=150), Storage(kind="gp3", size_gib=500.0), None),
+        ("postgres", Storage(kind="gp2", size_gib=300), Storage(kind="gp2", size_gib=400.0), 300),
+        # 1,200 GiB on one volume, as instances of old have: made larger in place it stays one.
+        ("postgres", *(Storage(kind=kind, size_gib=1200, volume_count=1) for kind in ("gp2", "gp3")), None),
+    ],
+)
+def test_data_is_copied_where_the_layout_changes(engine: str, before: Storage, after: Storage, moved_gib: int | None):
+    """Each engine has its own; all that is allocated is moved where nobody knows how full it is."""
+    was, will = (claims(engine=engine, storage=storage) for storage in (before, after))
 
-    assert is_copied(oracle, to(oracle, kind="gp3", size_gib=200.0), catalog())
-    assert not is_copied(oracle, to(oracle, kind="gp3", size_gib=199.0), catalog())
-    assert not is_copied(sqlserver, to(sqlserver, kind="gp3", size_gib=500.0), catalog())
-
-
-def test_all_that_is_allocated_is_moved_where_nobody_knows_how_full_it_is():
-    """It is no less than what is moved."""
-    before = claims(storage=Storage(kind="gp2", size_gib=300))
-
-    assert disruption(before, to(before, kind="gp2", size_gib=400.0)).moved_bytes == 300 * GIB
-
-
-def test_a_volume_that_was_counted_is_copied_or_not_by_its_count():
-    """1,200 GiB on one volume, as instances of old have: made larger in place it stays one."""
-    before = claims(storage=Storage(kind="gp2", size_gib=1200, volume_count=1))
-    in_place = to(before, kind="gp3", size_gib=1200.0, volume_count=1)
-
-    assert not is_copied(before, in_place, catalog())
-    assert disruption(before, in_place).moved_bytes is None
+    assert (moved_gib is not None) == is_copied(was, will, catalog())
+    assert (None if moved_gib is None else moved_gib * GIB) == disruption(was, will).moved_bytes
 
 
 def test_storage_changed_in_place_keeps_serving():
@@ -284,24 +268,6 @@ def test_a_restart_is_down_and_needs_no_undoing():
     assert "a reboot is not enough" in found.text
     assert found.reversal == "Nothing to undo."
     assert any("read replica" in note for note in found.notes)
-
-
-def test_a_standby_is_ordered_with_its_flag():
-    """It is loaded from a snapshot, which is felt."""
-    after = claims(multi_az=True, db_class="db.m6g.xlarge")
-
-    assert commands(claims(), after)[0].endswith("--db-instance-class db.m6g.xlarge --multi-az --apply-immediately")
-    assert any("loaded from a snapshot" in note for note in disruption(claims(), after).notes)
-
-
-def test_aurora_is_changed_by_class_and_never_stopped_alone():
-    """Its storage is the cluster's."""
-    before = claims(engine="aurora-postgresql", db_class="db.r6g.large", storage=Storage(kind="aurora"))
-
-    assert commands(before, replace(before, db_class="db.r6g.xlarge"))[0].endswith(
-        "--db-instance-class db.r6g.xlarge --apply-immediately"
-    )
-    assert commands(before, before, is_restart=True) == ()
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,8 @@ from botocore import xform_name
 from botocore.session import get_session
 
 from plan_cases import claims
-from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.model.plan import Disruption
-from plimsoll.plan.market.rules import commands_of, disruption_of
-
-
-def commands(before: Instance, after: Instance, **asked: bool) -> tuple[str, ...]:
-    return commands_of(before, after, catalog(), **asked)
-
-
-def disruption(before: Instance, after: Instance, **asked: object) -> Disruption:
-    return disruption_of(before, after, catalog(), **asked)  # type: ignore[arg-type]
+from unit.plan.market.test_rules import commands, disruption
 
 
 def member(**fields) -> Instance:
@@ -47,6 +37,8 @@ def test_a_cluster_is_changed_as_a_whole():
 @pytest.mark.parametrize(
     ("after", "options"),
     [
+        # RDS takes no other IOPS, and requires them with a type of storage.
+        (Storage(kind="gp3", size_gib=200), "--storage-type gp3 --allocated-storage 200 --iops 3000"),
         (Storage(kind="io1", size_gib=400, provisioned_ops_per_s=6000), "--allocated-storage 400 --iops 6000"),
         (Storage(kind="gp3", size_gib=400), "--storage-type gp3 --allocated-storage 400 --iops 12000"),
         (
@@ -63,15 +55,6 @@ def test_storage_of_a_cluster_is_ordered_with_its_iops(after: Storage, options: 
         "aws rds modify-db-cluster --db-cluster-identifier claims-cluster --region us-east-1"
         f" {options} --apply-immediately"
     )
-
-
-def test_small_gp3_of_a_cluster_names_the_included_iops():
-    """ModifyDBCluster requires a value for IOPS with a type of storage, where RDS takes no other."""
-    small = Storage(kind="io1", size_gib=200, provisioned_ops_per_s=2000)
-    (line,) = commands(member(storage=small), member(storage=Storage(kind="gp3", size_gib=200)))
-
-    assert "--storage-type gp3 --allocated-storage 200 --iops 3000" in line
-    assert "--storage-throughput" not in line
 
 
 def test_a_cluster_cannot_be_stopped():

@@ -14,7 +14,6 @@ from moto import mock_aws
 from typer.testing import CliRunner
 
 from alarm_sets import alarms
-from contract.tree import ROOT
 from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
 from plimsoll.reports.alarm.cloudwatch import cloudformation, request_of, shell_commands, terraform
@@ -146,16 +145,6 @@ def test_each_exporter_has_its_own_names():
 
     assert 'aws_rds_ebsbyte_balance_percent_average{dimension_DBInstanceIdentifier="orders"}' in yace
     assert 'aws_rds_ebsbyte_balance__average{dbinstance_identifier="orders"}' in cloudwatch
-
-
-def test_the_examples_say_when_people_would_have_known():
-    """The alarm goes off before the baseline holds the instance back; the data are simulated, and that is said."""
-    for name in ("search-service", "claims-pipeline"):
-        result = CliRunner().invoke(app, ["alarm", str(ROOT / "examples" / name), "--width", "200"])
-
-        assert 0 == result.exit_code
-        assert "before the instance EBS throughput held" in result.stdout.splitlines()[0]
-        assert "SIMULATED DATA" in result.stdout
 
 
 def test_without_target_and_class_there_is_a_hint():

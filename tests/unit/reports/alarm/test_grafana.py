@@ -81,44 +81,11 @@ def test_every_limit_and_balance_has_a_line(exporter: Any):
     assert all(f"- {alarm.name}: " in texts for alarm in found.alarms)
 
 
-def test_a_baseline_is_orange_and_a_limit_is_red():
-    # db.t3.large: a baseline of 512 Mbit/s, and here a gp2 volume of 128 MiB/s, which ends before the burst.
-    panel = panels()[BYTES]
-
-    assert [(None, "green"), (64_000_000, "orange"), (134_217_728, "red")] == steps(panel)
-    assert panel["fieldConfig"]["defaults"]["custom"]["axisSoftMax"] > 134_217_728
-
-
-def test_a_balance_is_red_when_empty_orange_when_low_and_green_above():
-    assert [(None, "red"), (0.5, "orange"), (50, "green")] == steps(panels()[BYTE_CREDITS])
-
-
-def test_a_sum_shows_only_the_sum():
-    *summands, total = panels()[BYTES]["targets"]
-
-    assert ["ReadThroughput", "WriteThroughput"] == [one["metricName"] for one in summands]
-    assert all(one["hide"] for one in summands)
-    assert ("m1 + m2", False) == (total["expression"], total["hide"])
-
-
 def test_an_exporter_has_its_own_names():
     yace, cloudwatch = (panels(e)[BYTE_CREDITS]["targets"][0]["expr"] for e in ("yace", "cloudwatch"))
 
     assert 'aws_rds_ebsbyte_balance_percent_average{dimension_DBInstanceIdentifier="orders"}' == yace
     assert 'aws_rds_ebsbyte_balance__average{dbinstance_identifier="orders"}' == cloudwatch
-
-
-def test_panels_do_not_overlap():
-    places = [tuple(panel["gridPos"][side] for side in "xywh") for panel in panels().values()]
-
-    assert len(set(places)) == len(places)
-    assert all(x in (0, 12) and y % 8 == 0 and (12, 8) == (w, h) for x, y, w, h in places)
-
-
-def test_simulated_data_is_called_so():
-    made = json.loads(grafana_dashboard(alarms(is_simulated=True), None))
-
-    assert "Limits of orders (SIMULATED DATA)" == made["title"]
 
 
 @pytest.mark.parametrize(

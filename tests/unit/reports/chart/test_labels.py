@@ -70,13 +70,6 @@ def test_where_everything_is_taken_names_still_stand():
     assert [] == places_of([], [], PLOT, size=11)
 
 
-def test_equal_marks_give_equal_places():
-    """Nothing is thrown."""
-    named, taken = crowd(3)
-
-    assert places_of(named, taken, PLOT, size=11) == places_of(named, taken, PLOT, size=11)
-
-
 def test_wide_letters_take_more_room():
     """A width is a guess on the safe side: no font is asked."""
     assert text_width("iiii", 11) < text_width("aaaa", 11) < text_width("MMMM", 11)

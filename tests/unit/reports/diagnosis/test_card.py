@@ -64,19 +64,6 @@ def test_golden(case: str, golden: Callable[[str, str], None]):
     golden(f"card/{case}.svg", card_svg(*CARDS[case]()).replace(__version__, "VERSION"))
 
 
-@pytest.mark.parametrize("case", CARDS)
-def test_it_says_verdict_instance_maker_and_whether_it_is_simulated(case: str):
-    """What a reader of the picture alone has to know."""
-    diagnosis, snapshot = CARDS[case]()
-    found = words_of(card_svg(diagnosis, snapshot))
-
-    assert (diagnosis.instance.identifier or "") in found
-    assert (diagnosis.instance.db_class or "") in found
-    assert f"Plimsoll {__version__}" in found
-    assert diagnosis.is_simulated == ("SIMULATED DATA" in found)
-    assert "Way past" not in found
-
-
 def test_the_price_is_that_of_the_plan_of_the_same_run():
     """Without a plan there is no price; with one, the recommended step has it."""
     diagnosis, snapshot = example("claims-pipeline")

@@ -133,14 +133,6 @@ def test_simulated_data_is_called_so_in_the_drawing():
     assert "imulated" not in drawing_of(charts.timeline_spec(*quiet()))
 
 
-def test_ceilings_are_labelled_where_they_lie():
-    """Each line carries its own name and number; there is no legend to look up."""
-    drawing = drawing_of(charts.timeline_spec(*pressed()))
-
-    assert "instance legacy baseline 212.5 MB/s" in drawing
-    assert "instance burst 593.75 MB/s" in drawing
-
-
 def test_notes_that_would_meet_stand_in_rows():
     """Three notes at once take three rows, a fourth keeps only its line, one elsewhere the first row."""
     diagnosis, shot = pressed()
@@ -170,14 +162,6 @@ def test_hostile_text_stays_text():
 
     assert "<script" not in drawing
     assert note.text in texts
-
-
-def test_equal_inputs_give_equal_drawings():
-    """The counters of the library that draws do not show."""
-    spec = charts.timeline_spec(*pressed())
-
-    assert drawing_of(spec) == drawing_of(spec)
-    assert spec == charts.timeline_spec(*pressed())
 
 
 def test_a_picture_is_written(tmp_path):

@@ -30,11 +30,30 @@ def shown(*notes, width=80):
     return text_of(diagnosis, shot, width=width)
 
 
-def test_events_come_in_order_of_time_with_letters():
-    """Whatever order the source gave them in, A is the first of the window."""
-    marked = events_of((event(900, text="second"), event(60, text="first")), WINDOW).marked
+BACKUP = event(3600, EventKind.BACKUP)
+RESTORES = [event(-HOUR_S * n, EventKind.RESTORE, f"{n} h before") for n in (1, 2, 3)]
 
-    assert [("A", "first"), ("B", "second")] == [(mark, note.text) for mark, note in marked]
+
+@pytest.mark.parametrize(
+    ("notes", "earlier", "marked", "more"),
+    [
+        # Whatever order the source gave them in, A is the first of the window, whose end is not in it.
+        ([event(900, text="second"), event(60, text="first")], [], ["A first", "B second"], ""),
+        ([event(DAY_S), event(DAY_S - 1, text="last")], [], ["A last"], ""),
+        # Backups come every day: their number and the last of them are reported.
+        ([BACKUP], [], [], "Besides: 1 backup event, at 2021-03-08 01:00."),
+        ([event(4200, EventKind.BACKUP), BACKUP], [], [], "Besides: 2 backup events, the last 2021-03-08 01:10."),
+        # A restore or change before the window may explain it, a restart does not; the last two are reported.
+        ([*RESTORES, event(-60, EventKind.RESTART)], ["2 h before", "1 h before"], [], ""),
+    ],
+    ids=["order", "end", "one backup", "backups", "before"],
+)
+def test_events_are_marked_counted_or_reported_as_earlier(notes, earlier, marked, more):
+    """In order of time, with letters."""
+    events = events_of(notes, WINDOW)
+
+    assert earlier == [note.text for note in events.earlier]
+    assert (marked, more) == ([f"{letter} {note.text}" for letter, note in events.marked], events.more)
 
 
 def test_what_changes_the_limits_is_kept_before_what_does_not():
@@ -46,32 +65,6 @@ def test_what_changes_the_limits_is_kept_before_what_does_not():
     assert EVENTS_SHOWN == len(events.marked)
     assert "became db.r5.4xlarge" == events.marked[-1][1].text
     assert "Besides: 12 other events." == events.more
-
-
-def test_backups_are_counted():
-    """Backups come every day: their number and the last of them are reported, in one line."""
-    one = event(3600, EventKind.BACKUP, "Backing up DB instance")
-    other = event(4200, EventKind.BACKUP, "Finished DB Instance backup")
-
-    assert () == events_of((one, other), WINDOW).marked
-    assert "Besides: 1 backup event, at 2021-03-08 01:00." == events_of((one,), WINDOW).more
-    events = events_of((other, one), WINDOW).more
-    assert "Besides: 2 backup events, the last 2021-03-08 01:10." == events
-
-
-def test_a_change_before_the_window_is_reported():
-    """A restore or change before the window may explain it, a restart does not; the last two are reported."""
-    before = [event(-HOUR_S * n, EventKind.RESTORE, f"{n} h before") for n in (1, 2, 3)]
-    events = events_of((*before, event(-60, EventKind.RESTART)), WINDOW)
-
-    assert (["2 h before", "1 h before"], ()) == ([note.text for note in events.earlier], events.marked)
-
-
-def test_what_comes_after_the_window_is_not_reported():
-    """The end of the window is not in it."""
-    events = events_of((event(DAY_S), event(DAY_S - 1)), WINDOW)
-
-    assert (1, "") == (len(events.marked), events.more)
 
 
 def test_seconds_are_reported_where_the_window_is_short():
@@ -124,12 +117,6 @@ def test_the_text_tells_kind_and_source():
 
     assert "A 03-08 01:00 failover: Multi-AZ instance failover completed" in text
     assert "- 03-07 23:59 before the window: conversion to Multi-AZ: Applied change" in text
-
-
-def test_a_report_without_events_does_not_mention_them():
-    """Where nothing is known to have happened there is neither a heading nor a row of marks."""
-    assert "WHAT HAPPENED" not in shown()
-    assert "\n  events" not in shown()
 
 
 def test_the_text_of_an_event_cannot_reach_the_terminal():

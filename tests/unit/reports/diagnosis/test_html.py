@@ -84,6 +84,7 @@ def test_the_drawing_is_there_without_scripts():
 
     assert "<svg" in drawing
     assert "instance legacy baseline 212.5 MB/s" in drawing
+    assert "instance burst 593.75 MB/s" in drawing
     assert "<noscript>" in text
 
 

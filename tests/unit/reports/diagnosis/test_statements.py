@@ -31,16 +31,6 @@ def report_of(load: SessionLoad) -> Report:
     return Report(diagnosis=replace(diagnosis, statements=found_of(load)), snapshot=snapshot)
 
 
-def test_the_first_sentence_says_how_much_waited_and_for_whom():
-    """Waiting, load, share, and the share of the first statement, with the stretch."""
-    text = text_of(session_load((0, 3600), (3600, 7200)))
-
-    assert "At the ceiling, 6.1 of 7.5 active sessions waited for I/O (81 %)." in text
-    assert "One statement was 57 % of that" in text
-    assert "Not I/O (19 %): CPU 0.7, Lock:transactionid 0.6" in text
-    assert "below every ceiling, 1970-01-01 01:00 – 02:00 UTC" in text
-
-
 def test_waiting_without_a_ceiling_is_not_called_one():
     """Where no ceiling explains the waiting, none is claimed; without a comparison none is made."""
     load = replace(session_load((0, 3600), None), why=StretchKind.WAITING)

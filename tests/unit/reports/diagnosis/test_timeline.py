@@ -104,18 +104,12 @@ def test_the_total_of_unequal_steps_is_taken_where_both_begin():
 
 
 def test_reached_ceilings_are_drawn_with_the_next_one():
-    """Legacy limits are drawn where the window was pegged at them, next to the present ones."""
+    """Legacy limits are drawn where the window was pegged at them; a quiet instance sees the lowest present one."""
     lines = lines_of(pressed()[0], Dimension.THROUGHPUT, 438e6, count_max=5)
 
     assert [81.3e6, 212.5e6, 287.5e6, 437.5e6, 593.75e6] == [line.value for line in lines]
     assert [True, True, False, True, False] == [line.is_bound for line in lines]
-
-
-def test_legacy_limits_are_not_drawn_without_a_plateau():
-    """A quiet instance sees the lowest present ceiling only."""
-    lines = lines_of(quiet()[0], Dimension.THROUGHPUT, 54e6, count_max=5)
-
-    assert [287.5e6] == [line.value for line in lines]
+    assert [287.5e6] == [line.value for line in lines_of(quiet()[0], Dimension.THROUGHPUT, 54e6, count_max=5)]
 
 
 def test_a_ceiling_far_away_is_named_instead_of_drawn():

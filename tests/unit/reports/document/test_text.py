@@ -119,12 +119,3 @@ def test_sections_without_parts_are_not_shown():
     for form in (document_text(report, width=80, color=False), document_markdown(report)):
         assert "nothing here" not in form.lower()
     assert "Nothing here" not in document_page(report)
-
-
-def test_simulated_data_is_called_so_in_each_form():
-    """A note of what is simulated stands under the headline."""
-    report = d.Document(kind="test", headline="It binds.", simulated=("made by a script",))
-
-    assert "SIMULATED DATA · made by a script" in document_text(report, width=80, color=False)
-    assert "> **Simulated data.** made by a script" in document_markdown(report)
-    assert "Simulated data</strong> made by a script" in document_page(report)

@@ -14,31 +14,6 @@ def text(document: Document) -> str:
     return " ".join(document_text(document, width=100, color=False).split())
 
 
-def test_each_question_has_a_section():
-    assert [
-        "At a limit: 3",
-        "Requests waited, and no limit explains it: 1",
-        "Near a limit: 1",
-        "Will be empty: 2",
-        "Could not be judged: 2",
-        "What changed",
-        "Paid for and out of reach: 1",
-        "A stop and start may raise the limit: 1",
-        "Could cost less: 2",
-        "Spend",
-        "By tag team",
-        "By class",
-        "Hours at a limit, by limit",
-        "How it was measured",
-    ] == titles(fleet_document(fleets.fleet()))
-
-
-def test_what_will_be_empty_first_is_first():
-    shown = text(fleet_document(fleets.fleet()))
-
-    assert shown.index("gp2 volume credits 3 h 19 min") < shown.index("storage space 5 d 4 h")
-
-
 def test_without_a_plan_nothing_is_said_of_money():
     rows = tuple(fleets.row(name, usd_per_day=None) for name in "ab")
     document = fleet_document(fleets.fleet(rows, has_plan=False))

@@ -1,6 +1,5 @@
 """The ceiling curve as a picture."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -61,11 +60,6 @@ def test_a_chain_without_credits_has_one_curve():
 
     assert "baseline: forever" not in labels
     assert "burst: while credits last" not in labels
-
-
-def test_equal_sheets_give_equal_specifications():
-    """Nothing depends on the process or the day."""
-    assert json.dumps(limits_spec(sheet())) == json.dumps(limits_spec(sheet()))
 
 
 def test_the_specification_is_valid():

@@ -11,38 +11,17 @@ from unit.reports.fixture_fleet import ROWS, UNREAD, fleet
 EVERY_NAME = [r.instance.identifier for r in ROWS] + [u.identifier for u in UNREAD]
 
 
-def as_markdown(overview):
-    """The Markdown form."""
-    return render(overview, "markdown")
-
-
-def as_page(overview):
-    """The page."""
-    return render(overview, "html")
-
-
-def document(overview=None):
-    """The JSON form, read back."""
-    return json.loads(render_overview_json(overview or fleet()))
-
-
 def test_golden_markdown(golden):
     """What goes into a ticket is as it was last reviewed."""
-    golden("overview/fleet.md", as_markdown(fleet()))
-
-
-def test_golden_json(golden):
-    """What machines read is as it was last reviewed."""
-    golden("overview/fleet.json", render_overview_json(fleet()).decode())
+    golden("overview/fleet.md", render(fleet(), "markdown"))
 
 
 @pytest.mark.parametrize(
-    "render",
-    [as_markdown, lambda o: render(o, "markdown", lists_all=True), as_page, lambda o: render_overview_json(o).decode()],
+    ("form", "how"), [("markdown", {}), ("markdown", {"lists_all": True}), ("html", {}), ("json", {})]
 )
-def test_every_instance_is_named_in_every_form(render):
+def test_every_instance_is_named_in_every_form(form, how):
     """Nobody is left out; simulated data is called so."""
-    text = render(fleet())
+    text = render(fleet(), form, **how)
 
     assert [] == [name for name in EVERY_NAME if name not in text]
     assert "simulat" in text.lower()
@@ -51,19 +30,11 @@ def test_every_instance_is_named_in_every_form(render):
 def test_an_empty_fleet_has_every_form():
     """No instance is an answer too, and not a failure."""
     nothing = fleet((), (), usage=None, usd=None, window_s=None)
+    counts = document(nothing)["counts"]
 
-    assert "No instance was found." in as_page(nothing)
-    assert as_markdown(nothing).startswith("# No instance was found.")
-    assert {"instances": 0, "binds_now": 0} == {
-        key: document(nothing)["counts"][key] for key in ("instances", "binds_now")
-    }
-
-
-def test_an_unknown_price_is_null():
-    """What is not known is null, never zero."""
-    assert document(fleet(usd=None))["cost_usd"] is None
-    assert 0.1235 == document()["cost_usd"]
-    assert document(fleet(usage=None))["usage"] is None
+    assert "No instance was found." in render(nothing, "html")
+    assert render(nothing, "markdown").startswith("# No instance was found.")
+    assert (0, 0) == (counts["instances"], counts["binds_now"])
 
 
 def test_a_stopped_reading_is_in_every_form():
@@ -71,6 +42,22 @@ def test_a_stopped_reading_is_in_every_form():
     stopped = fleet(stopped="the token expired")
 
     assert "the token expired" == document(stopped)["stopped"]
-    assert "Reading stopped early: the token expired." in as_page(stopped)
-    assert "Reading stopped early: the token expired." in as_markdown(stopped)
+    assert all("Reading stopped early: the token expired." in render(stopped, form) for form in ("html", "markdown"))
     assert document()["stopped"] is None
+
+
+def document(overview=None):
+    """The JSON form, read back."""
+    return json.loads(render_overview_json(overview or fleet()))
+
+
+def test_golden_json(golden):
+    """What machines read is as it was last reviewed."""
+    golden("overview/fleet.json", render_overview_json(fleet()).decode())
+
+
+def test_an_unknown_price_is_null():
+    """What is not known is null, never zero."""
+    assert document(fleet(usd=None))["cost_usd"] is None
+    assert 0.1235 == document()["cost_usd"]
+    assert document(fleet(usage=None))["usage"] is None

@@ -1,6 +1,5 @@
 """The plan for a terminal: its order, its width, and commands that stay commands."""
 
-import re
 import shlex
 
 import pytest
@@ -12,21 +11,6 @@ from plimsoll.app.render import Report, render
 from plimsoll.model.plan import Judgement
 from plimsoll.reports.render.commands import command_lines
 from unit.reports.fixture_diagnosis import pressed
-
-
-def text_of(name="claims", *, width=80, color=False):
-    """A plan made by hand, rendered."""
-    return render(plans.PLANS[name](), width=width, color=color)
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_no_band_and_no_number_is_broken(width):
-    """A band stands on one line with its unit, at every width."""
-    shown = text_of(width=width)
-
-    assert "…" not in shown
-    assert not re.search(r"[0-9]\n\s*(?:MB/s|IOPS|ms|GiB|%|–)", shown)
-    assert not re.search(r"[–<>]\n\s*[0-9<>]", shown)
 
 
 def test_the_section_below_a_diagnosis_says_the_same():
@@ -103,14 +87,3 @@ def test_every_judgement_can_stand_first(judgement):
     plan = plans.claims(present=plans.present(judgement=judgement))
 
     assert render(plan, width=80, color=True)
-
-
-def test_a_plan_alone_has_a_page():
-    """With its chart, its tables and its commands, and nothing that is loaded."""
-    page = render(plans.claims(), "html")
-
-    assert "<svg" in page
-    assert "--db-instance-class db.m6g.xlarge" in page
-    assert '<th scope="row" class="whole">now</th>' in page
-    assert 1 == page.count("<script")
-    assert " src=" not in page

@@ -55,13 +55,3 @@ def test_a_plan_without_prices_has_no_chart():
     section = page[page.index(">Plan</h2>") :]
 
     assert "<svg" not in section
-
-
-def test_the_page_says_no_zero_minutes_behind_a_ceiling():
-    """What nobody saw is never reported as nothing."""
-    nowhere = plans.option(effect=plans.effect(plans.band(0)))
-    text = "".join(PageReader(page_of(*pressed(), plans.claims(options=(nowhere,)))).text).replace("\u00a0", " ")
-    section = text[text.index("Target:") : text.rindex("Throughput by price")]
-
-    assert "under 1 min" in section
-    assert not re.search(r"(?<![0-9.])0 min", section)

