@@ -110,12 +110,39 @@ def test_without_any_price_there_is_no_break_even():
     assert all(option.break_even is None for option in found.unpriced)
 
 
-def test_what_costs_more_by_its_storage_alone_has_no_break_even():
-    """No price of an hour is below zero."""
-    option = plans.unpriced()
-    dear = replace(option, cost=replace(option.cost, storage_usd_per_month=Decimal(10**6)))
+KNOWN = {"throughput_usd_per_month": Decimal(0), "credits_usd_per_month": Decimal(0)}
+UNKNOWN_STORAGE = KNOWN | {"storage_usd_per_month": None, "usd_per_month": None}
+OTHER_STORAGE = replace(plans.INSTANCE, storage=replace(plans.INSTANCE.storage, size_gib=999.0))
 
-    assert break_even_usd_per_hour(plans.option(), dear, plans.option()) is None
+
+@pytest.mark.parametrize(
+    ("now", "unpriced", "rival", "expected"),
+    [
+        # All known: what the rival's month leaves for hours.
+        ({}, {}, {}, Decimal("0.318")),
+        # No price of an hour is below zero.
+        ({}, {"storage_usd_per_month": Decimal(10**6)}, {}, None),
+        # A price of storage that stays cancels: the present hour, and what the rival costs more in one.
+        (UNKNOWN_STORAGE, UNKNOWN_STORAGE, UNKNOWN_STORAGE, Decimal("0.290") + Decimal("0.672") / 24),
+        # It does not where the storage changes, or where the present hour has no price either.
+        (UNKNOWN_STORAGE, UNKNOWN_STORAGE | {"instance": OTHER_STORAGE}, UNKNOWN_STORAGE, None),
+        (UNKNOWN_STORAGE | {"instance_usd_per_hour": None}, UNKNOWN_STORAGE, UNKNOWN_STORAGE, None),
+        (UNKNOWN_STORAGE, UNKNOWN_STORAGE, UNKNOWN_STORAGE | {"usd_per_day_more": None}, None),
+    ],
+)
+def test_a_break_even_is_made_of_what_is_known(now: dict, unpriced: dict, rival: dict, expected: Decimal | None):
+    def made(one: Option, hourly: str | None, changed: dict) -> Option:
+        of_option = {name: value for name, value in changed.items() if name in ("instance", "usd_per_day_more")}
+        of_cost = {name: value for name, value in changed.items() if name not in of_option}
+        return replace(one, cost=replace(plans.cost(hourly), **(KNOWN | of_cost)), **of_option)
+
+    options = (
+        made(plans.option(), "0.290", now),
+        made(plans.unpriced(), None, unpriced),
+        made(plans.option(), "0.318", rival),
+    )
+
+    assert expected == break_even_usd_per_hour(*options)
 
 
 @pytest.mark.parametrize("most", ["25"])
