@@ -81,16 +81,10 @@ def test_first_and_last_are_those_of_this_ceiling():
 
 def test_unknown_limits_are_distinguished_by_their_level():
     """An interval at another unknown level is not one at this level."""
+    undocumented = {"family": Family.UNKNOWN, "ceiling": None}
     low, high = (
-        interval(
-            START_S + start_s,
-            START_S + start_s + 600,
-            LEGACY_BASELINE,
-            level=level,
-            family=Family.UNKNOWN,
-            ceiling=None,
-        )
-        for start_s, level in ((0, 50e6), (80_000, 90e6))
+        interval(start_s, start_s + 600, LEGACY_BASELINE, level=level, **undocumented)
+        for start_s, level in ((START_S, 50e6), (START_S + 80_000, 90e6))
     )
     at = changed(TIME_AT[2], level=50e6, seconds=600.0, interval_count=1)
     binding = row_of(intervals=(low, high), time_at=(at,), binding=at).binding

@@ -70,19 +70,13 @@ def test_what_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     golden("refusals/texts/watch.toml.txt", refused("watch.toml.txt", partial(read, Path())))
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path):
-    """Without the words of a decoder."""
-    path = tmp_path / "watch.toml"
-    path.write_bytes(b"\xff\xfe[[targets]]")
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path):
+    """Without the words of a decoder; with the reason of the system."""
+    (tmp_path / "watch.toml").write_bytes(b"\xff\xfe[[targets]]")
 
-    with pytest.raises(UsageError, match="is not a text file in UTF-8"):
-        read_settings(path)
-
-
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path):
-    """With the reason of the system."""
-    with pytest.raises(UsageError, match="no such file or directory"):
-        read_settings(tmp_path / "absent.toml")
+    for name, reason in (("watch.toml", "is not a text file in UTF-8"), ("absent.toml", "no such file or directory")):
+        with pytest.raises(UsageError, match=reason):
+            read_settings(tmp_path / name)
 
 
 def test_addresses_have_a_host_and_a_port():

@@ -20,6 +20,7 @@ TWO_DAYS = 48 * HOUR
 M5 = Instance(
     identifier="orders", db_class="db.m5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=500.0)
 )
+LARGE = Instance(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500.0))
 SMALL_GP3 = Instance(
     identifier="orders", db_class="db.m5.2xlarge", engine="postgres", storage=Storage(kind="gp3", size_gib=200.0)
 )
@@ -101,11 +102,10 @@ def test_waiting_away_from_a_ceiling_is_next_to_the_verdict():
     """A ceiling that binds elsewhere in the window stays the verdict; the waiting is one more finding."""
     rng = np.random.default_rng(4)
     demand = np.concatenate((builders.working_day(rng, 20e6, 150e6), 20e6 * wander(rng, 720, 0.1)))
-    large = Instance(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500.0))
     values = builders.held_at(demand, 81.25e6, rng=rng)
     for metric in (*builders.LATENCIES, Metric.QUEUE_DEPTH):
         values[metric][1200:1320] *= 25
-    diagnosis = of(values, instance=large)
+    diagnosis = of(values, instance=LARGE)
 
     assert Verdict.BINDS == diagnosis.verdict
     (stretch,) = diagnosis.waiting
@@ -118,8 +118,7 @@ def test_waiting_at_a_ceiling_is_explained():
     """What was found at a ceiling, its edges and its hovering are not reported a second time."""
     rng = np.random.default_rng(5)
     demand = builders.working_day(rng, 20e6, 150e6)
-    large = Instance(db_class="db.m5.large", storage=Storage(kind="gp3", size_gib=500.0))
-    diagnosis = of(builders.held_at(demand, 81.25e6, rng=rng, waiting=30), instance=large)
+    diagnosis = of(builders.held_at(demand, 81.25e6, rng=rng, waiting=30), instance=LARGE)
 
     assert Verdict.BINDS == diagnosis.verdict
     assert () == diagnosis.waiting

@@ -20,7 +20,7 @@ from plimsoll.plan.judge.work import jobs_of, seconds_seen, text_of, unexplained
 from unit.plan.judge.test_effect import demand_of
 
 HOUR = 60
-T3, T4G, M6G = "db.t3.xlarge", "db.t4g.xlarge", "db.m6g.xlarge"
+T3, M6G = "db.t3.xlarge", "db.m6g.xlarge"
 LEVEL = 86.7e6
 SIZE = 65_536.0
 

@@ -8,8 +8,6 @@ from plimsoll.catalog.load import catalog
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.plan.market.needs import ResourceNeeds, shortfall
 
-NOTHING: frozenset[str] = frozenset()
-
 
 def lacks(db_class: str, found: ResourceNeeds, *may: str) -> str:
     return shortfall(catalog().instance_limits(db_class), found, catalog(), frozenset(may))
@@ -102,21 +100,17 @@ def test_one_direction_alone_does_not_measure_the_network():
 
 
 def test_borrowed_credits_are_counted_by_the_day():
-    """Two vCPUs at 20 % earn 0.4: one vCPU busy for a day borrows 0.6, which is 36 credits an hour."""
-    limits = catalog().instance_limits("db.t3.medium")
-    busy = needs(claims(db_class="db.t3.medium"), cpu_ratio=0.5)
-    calm_day = needs(claims(db_class="db.t3.medium"), cpu_ratio=0.2)
+    """
+    Two vCPUs at 20 % earn 0.4: one vCPU busy for a day borrows 0.6, which is 36 credits an hour. A class that is
+    not burstable borrows none.
+    """
+    limits, fixed = (catalog().instance_limits(name) for name in ("db.t3.medium", "db.m6g.large"))
+    busy, calm_day = (needs(claims(db_class="db.t3.medium"), cpu_ratio=ratio) for ratio in (0.5, 0.2))
 
     assert busy.surplus_credits_per_hour(limits, catalog()) == pytest.approx(36.0)
     assert calm_day.surplus_credits_per_hour(limits, catalog()) == pytest.approx(0.0)
     assert needs(claims()).surplus_credits_per_hour(limits, catalog()) is None
-
-
-def test_a_class_that_earns_no_credits_borrows_none():
-    """db.m6g.large is not burstable: it costs what it costs."""
-    limits = catalog().instance_limits("db.m6g.large")
-
-    assert needs(claims(), cpu_ratio=0.9).surplus_credits_per_hour(limits, catalog()) == 0.0
+    assert needs(claims(), cpu_ratio=0.9).surplus_credits_per_hour(fixed, catalog()) == 0.0
 
 
 def test_storage_that_is_nearly_full_is_reported():

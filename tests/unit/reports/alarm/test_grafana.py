@@ -14,7 +14,7 @@ from plimsoll.cli.commands import app
 from plimsoll.errors import UsageError
 from plimsoll.reports.alarm.grafana import grafana_dashboard
 
-BYTES, BYTE_CREDITS = "ReadThroughput + WriteThroughput", "EBSByteBalance%"
+BYTE_CREDITS = "EBSByteBalance%"
 HOSTILE = "db'$(touch pwned)\"{{ .Value }}\n\\"
 DESCRIBED = ["alarm", "--class", "db.t3.large", "--storage", "gp2", "--size-gib", "100"]
 
