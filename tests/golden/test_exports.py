@@ -1,11 +1,9 @@
 """The exports of the tutorial: made by their script, and each found to be at the limit that it was made with."""
 
-import importlib.util
-from types import ModuleType
-
 import pytest
 
 from contract.tree import ROOT
+from golden.together import script
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.read import read_target
@@ -16,20 +14,9 @@ CLAIMS = InstanceOptions(db_class="db.t3.xlarge", engine="postgres", storage="gp
 HOST = InstanceOptions(storage="gp3", size_gib=100)
 
 
-def script() -> ModuleType:
-    """The script that makes the exports."""
-    path = ROOT / "examples/reconstruct_exports.py"
-    spec = importlib.util.spec_from_file_location("reconstruct_exports", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_script_writes_the_committed_files():
     """Equal seeds give equal files."""
-    made = script().made()
+    made = script("reconstruct_exports").made()
 
     assert {path.name for path in FOLDER.iterdir()} == {"README.md", *made}
     for name, text in made.items():

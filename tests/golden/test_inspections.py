@@ -1,14 +1,10 @@
 """Two stories' databases as an inspection would have seen them, and what it says of them."""
 
-from collections.abc import Callable
-
 import pytest
 
 import database_stories as stories
-from plimsoll.app.render import render
 from plimsoll.causes.inspect import inspect
 from plimsoll.model.cause import CauseKind, Inspection
-from plimsoll.reports.inspect.json import render_inspection_json
 
 CEILING_BYTES_PER_S = 212.5e6
 
@@ -28,27 +24,6 @@ def pooled_cluster() -> Inspection:
 
 
 INSPECTIONS = {"search-service": search_service, "pooled-cluster": pooled_cluster}
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("name", INSPECTIONS)
-def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str, str], None]):
-    """Narrow, in a pipe and wide, without colour, the whole inspection is what was reviewed."""
-    text = render(INSPECTIONS[name](), width=width)
-
-    golden(f"inspect/{name}-{width}.txt", text)
-
-
-@pytest.mark.parametrize("name", INSPECTIONS)
-def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """What goes into a ticket is what was reviewed."""
-    golden(f"inspect/{name}.md", render(INSPECTIONS[name](), "markdown"))
-
-
-@pytest.mark.parametrize("name", INSPECTIONS)
-def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """What machines read is what was reviewed."""
-    golden(f"inspect/{name}.json", render_inspection_json(INSPECTIONS[name]()).decode())
 
 
 def test_the_search_service_spends_on_vacuum_and_on_values_sent_again():

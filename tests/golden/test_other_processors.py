@@ -11,6 +11,7 @@ import pytest
 
 from alike import is_alike
 from contract.tree import ROOT
+from golden.together import script
 
 # numpy and its linear algebra choose their loops by what the processor can do. These are the plainest.
 PLAINEST_BLAS = {"x86_64": "Prescott", "aarch64": "ARMV8"}
@@ -51,7 +52,9 @@ def test_the_features_are_really_off():
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("tests", ["test_examples.py", "test_comparisons.py", "test_plans.py", "test_who_does_it.py"])
+@pytest.mark.parametrize(
+    "tests", ["test_examples.py", "test_comparisons.py", "test_reviewed.py", "test_who_does_it.py"]
+)
 def test_an_older_processor_gives_the_same_reports(tests: str):
     """Examples are reproduced and reports read the same where numpy has no vector instructions."""
     result = subprocess.run(
@@ -84,9 +87,7 @@ def test_alike_is_equal_to_twelve_digits(other: str, is_same: bool):
 
 def test_rounding_leaves_no_trace_of_the_processor():
     """The examples' values are the shortest decimals of their digits, wherever powers were computed."""
-    from golden.test_examples import reconstruct
-
-    rounded = reconstruct().rounded
+    rounded = script("reconstruct").rounded
     values = np.array([0.0, 2.128e8, 1.2345678e-5, 99999.96, 7.0])
 
     assert [0.0, 212800000.0, 1.235e-05, 100000.0, 7.0] == rounded(values, 4).tolist()
