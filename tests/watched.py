@@ -35,19 +35,12 @@ MINUTES = 180
 
 
 def ceiling(
-    family: Family, phase: Phase, value: float, *, unit: str = "bytes/s", valid_to: str | None = None
+    family: Family, phase: Phase, value: float, *, unit: str | None = None, valid_to: str | None = None
 ) -> Ceiling:
-    """A ceiling that some test documents."""
-    dimension = Dimension.THROUGHPUT if unit == "bytes/s" else Dimension.AMOUNT
-    return Ceiling(
-        family=family,
-        phase=phase,
-        dimension=dimension,
-        value=value,
-        unit=unit,
-        origin=replace(builders.NOWHERE, valid_to=valid_to),
-        balance_metric=Metric.BYTE_BALANCE_RATIO if phase in (Phase.BASELINE, Phase.BURST) else None,
-    )
+    """A ceiling that some test documents, in the unit of its family or another; phases of a bucket have its balance."""
+    balance = Metric.BYTE_BALANCE_RATIO if phase in (Phase.BASELINE, Phase.BURST) else None
+    made = builders.ceiling(family, phase, value, balance=balance, valid_to=valid_to)
+    return replace(made, unit=unit or made.unit)
 
 
 CEILINGS = (

@@ -11,7 +11,7 @@ from plimsoll.catalog import schema
 from plimsoll.catalog.load import DATA, Catalog, catalog
 from plimsoll.errors import CatalogError
 from plimsoll.model.instance import Deployment
-from plimsoll.units import GIB, mb_per_s, mib_per_s
+from plimsoll.units import GIB, mb_per_s
 
 Pair = tuple[float | None, float | None]
 
@@ -73,16 +73,6 @@ def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):
     assert nearest in caught.value.hint
 
 
-def test_legacy_limits_carry_their_dates():
-    """From 2018-08-04 to 2019-12-04 db.r5.2xlarge was documented with 212.5 and 437.5 MB/s."""
-    legacy = catalog().legacy_limits("db.r5.2xlarge")[-1]
-
-    assert legacy.ebs_baseline_bytes_per_s == mb_per_s(212.5)
-    assert legacy.ebs_burst_bytes_per_s == mb_per_s(437.5)
-    assert (legacy.origin.valid_from, legacy.origin.valid_to) == ("2018-08-04", "2019-12-04")
-    assert legacy.is_lifted_by_restart
-
-
 @pytest.mark.parametrize("name", ["db.x2g.large", "db.m4.10xlarge", "db.r5.2xlarge.tpc1.mem2x"])
 def test_legacy_limits_leave_out_misprints_and_guesses(name: str):
     """x2gd was once printed eight times too high, m4.10xlarge once doubled; the type behind the third is inferred."""
@@ -94,56 +84,6 @@ def test_roundings_of_old_pages_are_no_legacy_limits():
     legacy = catalog().legacy_limits("db.t3.xlarge")
 
     assert [f.ebs_baseline_bytes_per_s for f in legacy] == [mb_per_s(64)]
-
-
-def test_a_page_that_gave_only_a_maximum_leaves_the_baseline_unknown():
-    """In 2020 db.r6gd.large was documented with one number."""
-    legacy = catalog().legacy_limits("db.r6gd.large")[0]
-
-    assert legacy.ebs_baseline_bytes_per_s is None
-    assert legacy.ebs_burst_bytes_per_s == mb_per_s(78.75)
-
-
-def test_oracle_stripes_from_200_gib_and_sql_server_never():
-    """The striping rule depends on engine and size."""
-    counts = {
-        (engine, size): rule.volume_count
-        for engine in ("postgres", "oracle", "sqlserver")
-        for size in (199, 200, 399, 399.5, 400)
-        if (rule := catalog().storage_rule(engine, "gp3", size))
-    }
-
-    assert [key for key, count in counts.items() if count == 4] == [
-        ("postgres", 400),
-        ("oracle", 200),
-        ("oracle", 399),
-        ("oracle", 399.5),
-        ("oracle", 400),
-    ]
-
-
-def test_no_rule_is_made_up():
-    """Db2 has no gp2, and nothing is documented for 3 GiB."""
-    assert catalog().storage_rule("db2", "gp2", 100) is None
-    assert catalog().storage_rule("postgres", "gp2", 3) is None
-    assert catalog().storage_rule("aurora", "gp3", 100) is None
-
-
-def test_provisioned_throughput_is_kept_in_bytes():
-    """gp3 of 400 GiB and more takes 500 to 4,000 MiB/s."""
-    rule = catalog().storage_rule("postgres", "gp3", 400)
-
-    assert rule is not None
-    assert rule.provisioned_bytes_per_s_min == mib_per_s(500)
-    assert rule.provisioned_bytes_per_s_max == mib_per_s(4000)
-
-
-def test_the_default_of_connections_may_depend_on_the_version():
-    """MariaDB has another formula from 10.5 on; without a version it is not known."""
-    asked = [("mariadb", "10.11.4"), ("mariadb", "10.4.30"), ("mariadb", None), ("aurora", None)]
-    found = [catalog().connection_rule(*one) for one in asked]
-
-    assert [25_165_760, 12_582_880, None, None] == [rule and rule.memory_bytes_per_connection for rule in found]
 
 
 @pytest.mark.parametrize(
