@@ -1,12 +1,12 @@
 """Where the time of `make test` went is said in the end."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from contract.tree import ROOT
+from programs import ran
 
 REPORT = """<testsuites><testsuite>
 <testcase file="tests/unit/test_a.py" name="test_one[x]" time="{one}" />
@@ -37,9 +37,7 @@ def logs(tmp_path: Path) -> Path:
 
 def printed(logs: Path) -> list[str]:
     """What is printed about a folder of logs, by lines without their blanks at both ends."""
-    done = subprocess.run(
-        [sys.executable, ROOT / ".ci" / "slowest", *sorted(logs.iterdir())], capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, ROOT / ".ci" / "slowest", *sorted(logs.iterdir())], check=True)
     return [line.strip() for line in done.stdout.splitlines()]
 
 

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from alike import is_alike
 from contract.tree import ROOT
 from golden.together import script
+from programs import ran
 
 # numpy and its linear algebra choose their loops by what the processor can do. These are the plainest.
 PLAINEST_BLAS = {"x86_64": "Prescott", "aarch64": "ARMV8"}
@@ -40,13 +40,7 @@ def test_the_features_are_really_off():
     """A process of that environment has none of them, so what runs there runs as on an older machine."""
     script = "from golden.test_other_processors import optional_features as f; print(f())"
     paths = os.pathsep.join([str(FOLDER.parent), *sys.path])
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=plain_environment() | {"PYTHONPATH": paths},
-    )
+    result = ran([sys.executable, "-c", script], check=True, env=plain_environment() | {"PYTHONPATH": paths})
 
     assert "[]\n" == result.stdout
 
@@ -57,11 +51,8 @@ def test_the_features_are_really_off():
 )
 def test_an_older_processor_gives_the_same_reports(tests: str):
     """Examples are reproduced and reports read the same where numpy has no vector instructions."""
-    result = subprocess.run(
+    result = ran(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(FOLDER / tests)],
-        check=False,
-        capture_output=True,
-        text=True,
         cwd=ROOT,
         env=plain_environment(),
     )

@@ -1,5 +1,4 @@
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.metric import METRICS, Metric
+from programs import ran
 from rival import machines
 from rival.export import write
 from rival.generate import INNOCENT_SHARE, PARTIAL, PRESSED, incident, kind_of
@@ -147,13 +147,7 @@ def test_export_holds_the_snapshot_newest_first(tmp_path):
 def test_the_command_writes_one_folder_per_seed(tmp_path):
     """`python -m rival.generate` writes the requested number of folders."""
     bench = Path(machines.__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, "-m", "rival.generate", "--count", "2", "--out", str(tmp_path)],
-        cwd=bench,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-m", "rival.generate", "--count", "2", "--out", str(tmp_path)], cwd=bench)
 
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.iterdir())) == 2

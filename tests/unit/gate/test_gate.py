@@ -23,6 +23,7 @@ from plimsoll_lab.gate import place as gate_place
 from plimsoll_lab.gate.config import GateSetup, parse_limits
 from plimsoll_lab.gate.control import GateControl, find_gate, status_of
 from plimsoll_lab.gate.gate import Gate
+from programs import script
 from unit.gate import gate_double
 from unit.gate.gate_lines import lines
 
@@ -35,9 +36,7 @@ Make = Callable[..., Gate]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Make a gate whose daemon is the double; nothing is started yet."""
-    program = tmp_path / "daemon"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {gate_double.__file__} "$@"\n')
-    program.chmod(0o755)
+    program = script(tmp_path / "daemon", f'exec {sys.executable} {gate_double.__file__} "$@"')
     temporary = tmp_path / "t"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

@@ -8,6 +8,7 @@ import pytest
 from fixtures.prometheus.servers import Pages
 from plimsoll.errors import SourceError, UsageError
 from plimsoll_lab.experiments.search_service.system import SearchService
+from programs import script
 
 METRICS = """# TYPE search_events_read counter
 search_events_read_total 120.0
@@ -21,14 +22,11 @@ search_freshness_seconds_bucket{changed="supplier or category",le="+Inf"} 3.0
 """
 
 
-def service(folder: Path, script: str = "") -> SearchService:
+def service(folder: Path, says: str = "") -> SearchService:
     """A service whose every command is a shell script."""
     (folder / "Makefile").touch()
     (folder / "pyproject.toml").touch()
-    python = folder / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f"#!/bin/sh\n{script}\n")
-    python.chmod(0o755)
+    script(folder / ".venv/bin/python", says)
     return SearchService(folder, folder / "service.log")
 
 
