@@ -10,7 +10,6 @@ import io
 import json
 import re
 import sys
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,9 +40,7 @@ def ran(*arguments: object) -> Ended:
     before = sys.argv
     sys.argv = ["plimsoll", *(str(a) for a in arguments)]
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
-            # The program shows none of them; test_cli_mutations.py has them as errors.
-            warnings.simplefilter("ignore")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             main()
     except SystemExit as ended:
         return Ended(int(ended.code or 0), out.getvalue(), err.getvalue())
@@ -112,7 +109,7 @@ def odd_exports() -> dict[str, dict[str, bytes]]:
 def targets(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Path]]:
     """At least five hundred targets that are damaged or odd."""
     folder = tmp_path_factory.mktemp("targets")
-    # Other damage than test_cli_mutations.py has.
+    # Other damage than test_mutants.py has.
     seed = mutations.SEED + 1
     mutants = mutations.write_mutants(folder / "mutants", seed, with_large=False)
     found = [(mutant.name, mutant.path) for mutant in mutants]
