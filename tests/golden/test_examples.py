@@ -50,6 +50,15 @@ def test_the_script_reproduces_the_committed_snapshots():
         assert is_alike(committed, encode_snapshot(build()).decode() + "\n"), name
 
 
+def test_the_script_writes_the_committed_exports():
+    """Equal seeds give equal files; docs/tutorial.md shows that each is found to be at its limit."""
+    folder, made = ROOT / "examples/exports", script("reconstruct_exports").made()
+
+    assert {path.name for path in folder.iterdir()} == {"README.md", *made}
+    for name, text in made.items():
+        assert text == (folder / name).read_text(encoding="utf-8"), name
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_report_says_that_it_is_simulated(name: str):
     """Made-up data is called simulated in every form."""
