@@ -13,26 +13,6 @@ from plimsoll.errors import CatalogError
 from plimsoll.model.instance import Deployment
 from plimsoll.units import GIB, mb_per_s
 
-Pair = tuple[float | None, float | None]
-
-
-@pytest.mark.parametrize(
-    ("name", "mb_per_s_of", "ops_per_s_of"),
-    [
-        ("db.r5.2xlarge", (mb_per_s(287.5), mb_per_s(593.75)), (12_000, 18_750)),
-        ("r5.4xlarge", (mb_per_s(593.75), mb_per_s(593.75)), (18_750, 18_750)),  # no burst
-        ("db.r5.2xlarge.tpc1.mem2x", (mb_per_s(593.75), mb_per_s(593.75)), (18_750, 18_750)),  # of r5.4xlarge
-        ("db.m3.large", (None, None), (None, None)),
-        ("db.x2m.xlarge", (None, None), (None, None)),  # only listed
-    ],
-)
-def test_ebs_numbers_are_in_si_units_or_unknown(name: str, mb_per_s_of: Pair, ops_per_s_of: Pair):
-    """Baseline and maximum in bytes/s and ops/s; what is not documented is None, not zero."""
-    limits = catalog().instance_limits(name)
-
-    assert mb_per_s_of == (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s)
-    assert ops_per_s_of == (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s)
-
 
 @pytest.mark.parametrize(
     ("name", "machine", "note"),

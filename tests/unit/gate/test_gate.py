@@ -6,7 +6,6 @@ import signal
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from patience import until
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance, Storage
@@ -53,11 +53,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 def ended(pid: int) -> bool:
     """Whether a process that is not our child ends soon; one that nobody waits for is left as a zombie."""
     state = Path(f"/proc/{pid}/stat")
-    for _ in range(3000):
-        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.01)
-    return False
+    return until(lambda: not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z", 30)
 
 
 def asked(gate: Gate) -> list[dict]:

@@ -55,17 +55,18 @@ def test_ramp_and_drain_do_not_count():
     assert [] == parts_of("", STEP)
 
 
-@pytest.mark.parametrize("text", ["", "fio: failed", "{}", '{"jobs": [{}]}'])
-def test_what_is_not_fios_document_is_refused(text):
-    """An old or broken fio is one sentence."""
-    with pytest.raises(SourceError, match="fio's output is not"):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        # An old or broken fio is one sentence.
+        *((text, "fio's output is not") for text in ("", "fio: failed", "{}", '{"jobs": [{}]}')),
+        # A disk that completed nothing in time has no rate, and none of zero.
+        (printed(io_bytes=0), "completed no request"),
+    ],
+)
+def test_what_is_no_measurement_is_refused(text: str, says: str):
+    with pytest.raises(SourceError, match=says):
         point_of(text, STEP, "")
-
-
-def test_nothing_done_is_not_a_rate_of_zero():
-    """A disk that completed nothing in time has no rate."""
-    with pytest.raises(SourceError, match="completed no request"):
-        point_of(printed(io_bytes=0), STEP, "")
 
 
 def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
