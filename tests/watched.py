@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 import builders
+from fixtures.receivers import messages
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Evidence, Finding, Forecast, Interval, Resource, Verdict
 from plimsoll.model.instance import Instance
@@ -208,23 +209,8 @@ def transition(
 
 def message(number: int = 1, *, key: str = "0123456789abcdef") -> Message:
     """A message about one transition."""
-    return Message(
-        key=key,
-        number=number,
-        state=WatchState.BOUND,
-        severity="critical",
-        account=INSTANCE.account,
-        region=INSTANCE.region,
-        instance=NAME,
-        rule="bound",
-        ceiling="instance EBS throughput",
-        title="orders is at its ceiling",
-        facts=(),
-        advice=(),
-        since_s=START_S,
-        at_s=END_S,
-        is_simulated=True,
-    )
+    where = {"account": INSTANCE.account, "region": INSTANCE.region, "instance": NAME}
+    return messages.message(number=number, key=key, **where, since_s=START_S, at_s=END_S)
 
 
 def walk(

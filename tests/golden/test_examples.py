@@ -16,7 +16,6 @@ from plimsoll.app.render import Form, Report, render
 from plimsoll.cli.diagnose.run import EXIT
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.diagnosis import Diagnosis
-from plimsoll.model.metric import Metric
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 
@@ -93,13 +92,3 @@ def test_claims_pipeline_teaches_its_bucket():
     # What the simulator was given: half an hour of burst above the baseline.
     assert abs(fit.capacity - (347.5e6 - 86.875e6) * 1800) < 3 * fit.capacity_se
     assert abs(fit.baseline - 86.875e6) < 3 * fit.baseline_se
-
-
-def test_no_example_misses_what_it_shows():
-    """Storage was measured for the whole window of every example."""
-    for name in EXAMPLES:
-        diagnosis = of(name)
-        start_s, end_s = diagnosis.window_s
-
-        assert end_s - start_s == diagnosis.measured_s
-        assert Metric.READ_BYTES_PER_S in read(name).series
