@@ -8,9 +8,11 @@ The queue follows Little's law: requests in flight are rate × latency.
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Origin, Phase
+from plimsoll.model.family import FAMILIES
 from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from plimsoll.model.series import FloatArray, Series
@@ -26,19 +28,6 @@ NOWHERE = Origin(source="a test", read_on="2026-01-01")
 RATES = (Metric.READ_BYTES_PER_S, Metric.WRITE_BYTES_PER_S, Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
 LATENCIES = (Metric.READ_LATENCY_S, Metric.WRITE_LATENCY_S)
 BALANCES = (Metric.BYTE_BALANCE_RATIO, Metric.IO_BALANCE_RATIO, Metric.VOLUME_BALANCE_RATIO)
-_DIMENSIONS = {
-    Family.INSTANCE_EBS_THROUGHPUT: (Dimension.THROUGHPUT, "bytes/s"),
-    Family.VOLUME_THROUGHPUT: (Dimension.THROUGHPUT, "bytes/s"),
-    Family.INSTANCE_EBS_IOPS: (Dimension.IOPS, "ops/s"),
-    Family.VOLUME_IOPS: (Dimension.IOPS, "ops/s"),
-    Family.CPU: (Dimension.AMOUNT, "ratio"),
-    Family.MEMORY: (Dimension.AMOUNT, "bytes"),
-    Family.CONNECTIONS: (Dimension.AMOUNT, "count"),
-    Family.NETWORK: (Dimension.AMOUNT, "bytes/s"),
-    Family.STORAGE_SPACE: (Dimension.AMOUNT, "bytes"),
-    Family.LOCAL_STORAGE: (Dimension.AMOUNT, "bytes"),
-    Family.CAPACITY: (Dimension.AMOUNT, "ratio"),
-}
 
 
 def series(metric: Metric, value: ArrayLike, *, step_s: int = STEP_S, start_s: int = START_S) -> Series:
@@ -178,14 +167,13 @@ def ceiling(
     valid_to: str | None = None,
 ) -> Ceiling:
     """A documented number whose dimension and unit follow from its family."""
-    dimension, unit = _DIMENSIONS[family]
     return Ceiling(
         family=family,
         phase=phase,
-        dimension=dimension,
+        dimension=FAMILIES[family].dimension,
         value=value,
-        unit=unit,
-        origin=Origin(source="a test", read_on="2026-01-01", valid_to=valid_to),
+        unit=FAMILIES[family].unit,
+        origin=replace(NOWHERE, valid_to=valid_to),
         former_phase=legacy,
         balance_metric=balance,
     )

@@ -1,5 +1,6 @@
 """A small experiment report, for tests of its forms. Invented numbers."""
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from plimsoll_lab.model.experiment import (
@@ -33,23 +34,7 @@ FIGURES = ExperimentFigures(
     vacuum_due_minutes=4.7,
 )
 NOTHING = ExperimentFigures(
-    minutes=20.0,
-    read_bytes_per_s=None,
-    write_bytes_per_s=None,
-    ops_per_s=None,
-    read_latency_s=None,
-    write_latency_s=None,
-    queue_depth=None,
-    throttled_minutes=0.0,
-    applied_per_s=None,
-    lag_start=None,
-    lag_end=None,
-    response_s_p50=None,
-    response_s_p95=None,
-    freshness_s_p50=None,
-    freshness_s_p99=None,
-    dead_tuples_per_update=None,
-    vacuum_due_minutes=None,
+    minutes=20.0, throttled_minutes=0.0, **dict.fromkeys({*structs.asdict(FIGURES)} - {"minutes", "throttled_minutes"})
 )
 RIGHT = Check(
     command="diagnose",

@@ -148,6 +148,7 @@ class World(Scene):
             except Killed:
                 process.end()
                 del self.processes[owner]
+        self.check_minute()
         self.on_minute()
 
     def set_receiver(self, *, is_down: bool) -> None:
@@ -201,6 +202,11 @@ class World(Scene):
             for key, number in rows:
                 found.setdefault(key, []).append(number)
         return found
+
+    def check_minute(self) -> None:
+        """Whoever believes the lease longer finds out before it writes; what a receiver got is what the ledger has."""
+        assert sum(process.watch.is_owner for process in self.processes.values()) <= 1
+        assert {(m.key, m.number) for m in self.book.got} <= set(self.stored())
 
     def check_delivery(self) -> None:
         """Nothing is lost, nothing is foreign, and only a kill makes a message come twice."""

@@ -401,8 +401,6 @@ def nothing(**changed) -> Plan:
         "work_by_price": (),
         "candidate_count": 0,
         "vector_count": 0,
-        "prices_as_of": "2022-07-17",
-        "are_prices_old": False,
         "headline": "no option is known",
         "notes": (),
     }

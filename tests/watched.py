@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from numpy.typing import ArrayLike
 
 import builders
+from fixtures.receivers import messages
 from plimsoll.model.ceiling import Ceiling, Dimension, Family, Phase
 from plimsoll.model.diagnosis import Diagnosis, Evidence, Finding, Forecast, Interval, Resource, Verdict
 from plimsoll.model.instance import Instance
@@ -35,19 +36,12 @@ MINUTES = 180
 
 
 def ceiling(
-    family: Family, phase: Phase, value: float, *, unit: str = "bytes/s", valid_to: str | None = None
+    family: Family, phase: Phase, value: float, *, unit: str | None = None, valid_to: str | None = None
 ) -> Ceiling:
-    """A ceiling that some test documents."""
-    dimension = Dimension.THROUGHPUT if unit == "bytes/s" else Dimension.AMOUNT
-    return Ceiling(
-        family=family,
-        phase=phase,
-        dimension=dimension,
-        value=value,
-        unit=unit,
-        origin=replace(builders.NOWHERE, valid_to=valid_to),
-        balance_metric=Metric.BYTE_BALANCE_RATIO if phase in (Phase.BASELINE, Phase.BURST) else None,
-    )
+    """A ceiling that some test documents, in the unit of its family or another; phases of a bucket have its balance."""
+    balance = Metric.BYTE_BALANCE_RATIO if phase in (Phase.BASELINE, Phase.BURST) else None
+    made = builders.ceiling(family, phase, value, balance=balance, valid_to=valid_to)
+    return replace(made, unit=unit or made.unit)
 
 
 CEILINGS = (
@@ -215,23 +209,8 @@ def transition(
 
 def message(number: int = 1, *, key: str = "0123456789abcdef") -> Message:
     """A message about one transition."""
-    return Message(
-        key=key,
-        number=number,
-        state=WatchState.BOUND,
-        severity="critical",
-        account=INSTANCE.account,
-        region=INSTANCE.region,
-        instance=NAME,
-        rule="bound",
-        ceiling="instance EBS throughput",
-        title="orders is at its ceiling",
-        facts=(),
-        advice=(),
-        since_s=START_S,
-        at_s=END_S,
-        is_simulated=True,
-    )
+    where = {"account": INSTANCE.account, "region": INSTANCE.region, "instance": NAME}
+    return messages.message(number=number, key=key, **where, since_s=START_S, at_s=END_S)
 
 
 def walk(

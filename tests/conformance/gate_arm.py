@@ -8,7 +8,6 @@ sends requests too slowly, nothing is throttled in that time.
 """
 
 import json
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from plimsoll_lab.gate.config import GateSetup, Latency, chain_document, has_cre
 from plimsoll_lab.gate.control import GateControl
 from plimsoll_lab.gate.gate import Gate
 from plimsoll_lab.gate.record import RecordLine, truth_of
+from programs import ran
 
 FILE_BYTES = 512 * MIB
 CACHE_BYTES = 64 * MIB
@@ -155,7 +155,7 @@ class Rig:
                 argv += [f"--ramp_time={RAMP_S}s", f"--runtime={seconds}s", "--time_based"]
                 argv += [f"--write_bw_log={folder}/load{number}", "--per_job_logs=0"]
                 argv += [f"--bwavgtime={PART_MS}", f"--log_avg_msec={PART_MS}"]
-            done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+            done = ran(argv, timeout=300)
             if done.returncode:
                 raise RuntimeError(f"fio failed: {done.stderr or done.stdout}")
             jobs = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]

@@ -10,6 +10,7 @@ import pytest
 
 import house
 from contract.tree import LAB, ROOT, SRC
+from programs import ran
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -84,7 +85,7 @@ def git(folder: Path, *arguments: str) -> None:
 def required(folder: Path) -> tuple[int, str]:
     """Exit status and complaints of the command."""
     command = [sys.executable, ROOT / "bench/house.py", "--require", "--root", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(command)
     return done.returncode, done.stderr
 
 

@@ -1,4 +1,4 @@
-"""Deep checks run when what they cover changed, and not otherwise: .ci/deep; and which tests may run again."""
+"""Deep checks run when what they cover changed, and not otherwise: .ci/deep; which tests may run again, and on what."""
 
 import os
 import re
@@ -13,6 +13,7 @@ import pytest
 
 from conftest import flaky_tests
 from contract.tree import ROOT, files
+from programs import ran, script
 
 FLAKY_MAX = 10
 LOAD, WATCH = "tests/live/test_load.py", "tests/live/test_watch.py"
@@ -117,8 +118,7 @@ def test_a_unit_that_is_gone_is_dropped(tree: Path):
 )
 def test_only_a_file_whose_tests_passed_is_kept(tree: Path, outcome: str, is_good: bool, passes: bool):
     """One with a void test is not kept, and fails nothing."""
-    (tree / ".ci/slowest").write_text("#!/bin/sh\n")
-    (tree / ".ci/slowest").chmod(0o755)
+    script(tree / ".ci/slowest", "")
     (tree / "build/log").mkdir(parents=True)
     deep = deep_in(tree)
 
@@ -160,7 +160,7 @@ def test_few_tests_may_run_again():
 
 def test_nothing_else_runs_again():
     """No marker, option or script but the list."""
-    allowed = {"tests/conftest.py", "tests/contract/test_deep.py", "tests/contract/test_runs_again.py"}
+    allowed = {"tests/conftest.py", "tests/contract/test_deep.py"}
     found = [
         name
         for path in files(".py", ".toml", ".sh", ".cfg", ".ini", "Makefile")
@@ -169,6 +169,15 @@ def test_nothing_else_runs_again():
     ]
 
     assert [] == found
+
+
+def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The tests of a folder, run with our conftest.py and no configuration."""
+    return ran(
+        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", os.devnull, "."],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+    )
 
 
 NOISY = """
@@ -196,14 +205,38 @@ LOUD = "other programs use 90% of the processors"
 def test_rates_are_void_on_a_busy_machine(tmp_path: Path, answers: tuple, passes: bool, says: str):
     """Before they are measured, or where they fail; it is printed. On a quiet machine they pass or fail."""
     (tmp_path / "test_rate.py").write_text(NOISY.format(answers=answers, passes=passes))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", os.devnull, "."],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = pytest_in(tmp_path)
 
     assert says in done.stdout
     assert ("failed" in says) == bool(done.returncode)
+
+
+AGAIN = """
+import pytest
+
+MADE = []
+
+@pytest.fixture(scope="module")
+def server():
+    MADE.append("server")
+    return []
+
+@pytest.mark.flaky(reruns=1)
+def test_leaves_something(server):
+    server.append("a table")
+    assert len(MADE) == 2
+    assert server == ["a table"]
+
+def test_shares_the_second(server):
+    assert len(MADE) == 2
+"""
+
+
+def test_what_a_failed_run_left_is_gone(tmp_path: Path):
+    """The fixtures of the module are made again, once, and the next test shares them; the failure is printed."""
+    (tmp_path / "test_again.py").write_text(AGAIN)
+    done = pytest_in(tmp_path)
+
+    assert 0 == done.returncode, done.stdout
+    assert "2 passed, 1 rerun" in done.stdout
+    assert "assert len(MADE) == 2" in done.stdout

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from contract.tree import ROOT
+from programs import ran
 
 FOLDER = ROOT / "integrations/github-action"
 ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text(encoding="utf-8"))
@@ -27,13 +28,8 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     }  # fmt: skip
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     files = {"GITHUB_OUTPUT": "output", "GITHUB_STEP_SUMMARY": "summary"}
-    return subprocess.run(
-        ["bash", FOLDER / "lint.sh"],
-        cwd=folder,
-        env={**os.environ, "PATH": programs, **given, **files, **inputs},
-        capture_output=True,
-        text=True,
-        check=False,
+    return ran(
+        ["bash", FOLDER / "lint.sh"], cwd=folder, env={**os.environ, "PATH": programs, **given, **files, **inputs}
     )
 
 

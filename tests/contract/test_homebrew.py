@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 from contract.tree import ROOT
+from programs import ran
 
 
 def printed(sdist: Path) -> subprocess.CompletedProcess[str]:
     program = ROOT / "packaging/homebrew.py"
     command = [sys.executable, program, sdist, "--repository", "https://example.com/us/plimsoll/"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(command)
 
 
 def test_the_formula_names_the_file_and_its_checksum(tmp_path: Path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from contract.tree import ROOT
+from programs import ran
 
 LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(cache_dir=None, no_logo=True))"
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
@@ -36,13 +37,10 @@ VIOLATIONS = [
 
 def lint(root: Path) -> subprocess.CompletedProcess[str]:
     """Run import-linter on the packages under `root` with the contract under `root`."""
-    return subprocess.run(
+    return ran(
         [sys.executable, "-c", LINT],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root / "src"), "NO_COLOR": "1", "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

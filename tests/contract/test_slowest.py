@@ -1,12 +1,12 @@
 """Where the time of `make test` went is said in the end."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from contract.tree import ROOT
+from programs import ran
 
 REPORT = """<testsuites><testsuite>
 <testcase file="tests/unit/test_a.py" name="test_one[x]" time="{one}" />
@@ -37,16 +37,23 @@ def logs(tmp_path: Path) -> Path:
 
 def printed(logs: Path) -> list[str]:
     """What is printed about a folder of logs, by lines without their blanks at both ends."""
-    done = subprocess.run(
-        [sys.executable, ROOT / ".ci" / "slowest", *sorted(logs.iterdir())], capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, ROOT / ".ci" / "slowest", *sorted(logs.iterdir())], check=True)
     return [line.strip() for line in done.stdout.splitlines()]
 
 
-def test_the_slowest_files_of_all_sessions_are_named(logs: Path):
-    """The seconds of a file are those of its tests; cargo times its files itself. The longest comes first."""
+def test_the_slowest_of_all_sessions_are_named(logs: Path):
+    """
+    A test is named as pytest takes it. The seconds of a file are those of its tests; cargo times its files itself. The
+    longest comes first.
+    """
     lines = printed(logs)
 
+    assert [
+        "slowest tests",
+        "3.0 s  tests/live/test_b.py::test_three",
+        "3.0 s  tests/live/test_d.py::test_three",
+        "2.0 s  tests/unit/test_a.py::test_one[x]",
+    ] == lines[:4]
     assert [
         "101.5 s  tests/many.rs",
         "3.5 s  tests/unit/test_a.py",
@@ -56,16 +63,6 @@ def test_the_slowest_files_of_all_sessions_are_named(logs: Path):
         "0.5 s  plimsoll_gate/src/lib.rs",
         "0.0 s  examples in plimsoll_core",
     ] == lines[lines.index("slowest files") + 1 :]
-
-
-def test_the_slowest_tests_come_with_their_files(logs: Path):
-    """A test is named as pytest takes it."""
-    assert [
-        "slowest tests",
-        "3.0 s  tests/live/test_b.py::test_three",
-        "3.0 s  tests/live/test_d.py::test_three",
-        "2.0 s  tests/unit/test_a.py::test_one[x]",
-    ] == printed(logs)[:4]
 
 
 def test_ten_are_enough(logs: Path):

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import yaml
 
 from contract.tree import ROOT
+from programs import ran, script
 
 FOLDER = ROOT / ".github/workflows"
 NAMES = sorted(file.name for file in FOLDER.iterdir())
@@ -49,9 +49,7 @@ LOCKS = re.compile(r"(.*/)?(Cargo\.lock|package-lock\.json|pom\.xml|go\.sum|requ
 
 def test_every_locked_list_is_audited_or_named():
     """Lists of Python and of Rust each have a job; a list that no action reads is named with the reason."""
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    tracked = ran(["git", "ls-files"], cwd=ROOT, check=True).stdout.splitlines()
     locks = {name for name in tracked if LOCKS.fullmatch(name)}
     jobs = workflow("advisories.yml")["jobs"]
     rust = {name.replace("Cargo.toml", "Cargo.lock") for name in jobs["rust"]["strategy"]["matrix"]["manifest"]}
@@ -77,18 +75,11 @@ def test_what_is_missing_is_installed_by_the_command_that_the_check_runs(tmp_pat
     programs.mkdir()
     for tool in ("bash", "dirname", "sed", "head", "find", "sort", "grep", "basename", "cmp"):
         (programs / tool).symlink_to(str(shutil.which(tool)))
-    (programs / "id").write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
-    (programs / "id").chmod(0o755)
+    script(programs / "id", "echo 1000")
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci/servers", tmp_path / ".ci/servers")
     (tmp_path / ".ci/postgresql").symlink_to("/bin/true")
-    done = subprocess.run(
-        [tmp_path / ".ci/servers"],
-        env=os.environ | {"PATH": str(programs)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([tmp_path / ".ci/servers"], env=os.environ | {"PATH": str(programs)})
     cause, hint = done.stderr.splitlines()
     run = [step["run"] for step in workflow("check.yml")["jobs"]["deep"]["steps"] if "run" in step]
 

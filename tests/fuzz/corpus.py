@@ -19,20 +19,6 @@ import numpy as np
 START_S = 1_615_198_440  # 2021-03-08T10:14:00Z
 IDENTIFIER = "orders-primary"
 
-NAMES = (
-    "ReadThroughput",
-    "WriteThroughput",
-    "ReadIOPS",
-    "WriteIOPS",
-    "ReadLatency",
-    "WriteLatency",
-    "DiskQueueDepth",
-    "EBSByteBalance%",
-    "EBSIOBalance%",
-    "BurstBalance",
-    "CPUUtilization",
-    "DatabaseConnections",
-)
 UNITS = {
     "ReadThroughput": "Bytes/Second",
     "WriteThroughput": "Bytes/Second",
@@ -47,6 +33,7 @@ UNITS = {
     "CPUUtilization": "Percent",
     "DatabaseConnections": "Count",
 }
+NAMES = tuple(UNITS)
 _SIZES = {"Bytes/Second": 2e8, "Count/Second": 9e3, "Seconds": 0.02, "Percent": 100, "Count": 60}
 
 

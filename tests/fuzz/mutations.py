@@ -1,9 +1,9 @@
 """
-Damaged exports: a seeded mutator over every format of `corpus.py` and `captures.py`.
+Damaged exports: a seeded mutator over every format of `corpus.py`, and over real captures of hosts.
 
 `write_mutants(folder, seed)` writes at least 200 targets, files and folders, and names each by what
 was done to it. Whatever reads them must answer with a snapshot or with one clear sentence. The
-same mutants serve the parsers and the command line; equal seeds give equal bytes.
+same mutants serve the readers and the command line; equal seeds give equal bytes.
 """
 
 import gzip
@@ -16,10 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz import captures, corpus
+from fuzz import corpus
 
 SEED = 20260401
 LARGE_BYTES = 100_000_000
+_CAPTURES = Path(__file__).parents[1] / "unit/sources/sysstat/captures"
+CAPTURES = {
+    name: (_CAPTURES / name).read_bytes()
+    for name in ("sar-iostat.txt", "saturated-iostat.json", "sar.txt", "sadf.json")
+}
+"""A real capture of each program and form, by file name."""
 
 
 @dataclass(frozen=True)
@@ -324,7 +330,7 @@ def _mutants(seed: int) -> Iterator[tuple[str, bytes]]:
         if not file.endswith((".bin", ".parquet")):
             for name, text_damage in TEXT.items():
                 yield f"{name}-{file}", text_damage(data, rng)
-    for file, data in captures.all_captures().items():
+    for file, data in CAPTURES.items():
         for damage in BYTES:
             yield f"{damage.__name__}-{file}", damage(data, rng)
         for name in OF_CAPTURES:

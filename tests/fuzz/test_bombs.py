@@ -1,6 +1,5 @@
 """What is small on disk stays small in memory: bombs end in one sentence before they are unpacked."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from fuzz import bombs
 from plimsoll.sources.files.bounds import MOST_ROWS
+from programs import ran
 
 # What the interpreter and the libraries take is 120 MB; the rest is for the file.
 MOST_MEMORY_BYTES = 500e6
@@ -38,9 +38,9 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024)
 def measured(path: Path) -> tuple[int, str, float]:
     """Exit status of the command, what it said, and the most memory it or a child of it had."""
     command = [sys.executable, "-m", "plimsoll", "diagnose", str(path)]
-    ran = subprocess.run([sys.executable, "-I", "-c", MEASURE, *command], capture_output=True, text=True, check=True)
-    status, memory_bytes = ran.stdout.split()
-    return int(status), ran.stderr, float(memory_bytes)
+    done = ran([sys.executable, "-I", "-c", MEASURE, *command], check=True)
+    status, memory_bytes = done.stdout.split()
+    return int(status), done.stderr, float(memory_bytes)
 
 
 @pytest.mark.attack("A small file unpacks to gigabytes", "one sentence, status 2, in bounded memory")

@@ -1,15 +1,12 @@
 """Whatever an export is damaged by, the answer is a snapshot or one clear sentence."""
 
 import resource
-from pathlib import Path
 
 import pytest
 
 from fuzz import mutations
+from fuzz.answers import checked
 from fuzz.mutations import Mutant
-from plimsoll.errors import PlimsollError
-from plimsoll.model.snapshot import Snapshot
-from plimsoll.model.snapshot_file.codec import decode_snapshot, encode_snapshot
 from plimsoll.sources.targets.one import read
 
 
@@ -18,47 +15,14 @@ def mutants(tmp_path_factory: pytest.TempPathFactory) -> list[Mutant]:
     return mutations.write_mutants(tmp_path_factory.mktemp("mutants"), with_large=False)
 
 
-def answer_to(path: Path) -> Snapshot | PlimsollError:
-    try:
-        return read(path)
-    except PlimsollError as error:
-        return error
-
-
-def assert_clear(error: PlimsollError) -> None:
-    for text in (error.message, error.hint):
-        assert text.strip()
-        assert text.isprintable()
-        assert len(text) <= 600
-    assert not error.message.endswith(".")
-    assert error.hint.endswith(".")
-
-
-def test_there_are_at_least_200(mutants):
-    assert len(mutants) >= 200
-    assert len({m.path for m in mutants}) == len(mutants)
-
-
 def test_every_mutant_gives_a_snapshot_or_one_sentence(mutants):
     """No damage leads to a traceback, and what is read can be recorded and read again."""
     snapshots = 0
     for mutant in mutants:
         try:
-            answer = answer_to(mutant.path)
+            snapshots += checked(lambda mutant=mutant: read(mutant.path)) is not None
         except BaseException as error:
             raise AssertionError(mutant.name) from error
-        if isinstance(answer, PlimsollError):
-            assert_clear(answer)
-            continue
-        snapshots += 1
-        for gap in answer.gaps:
-            assert gap.metric.isprintable(), mutant.name
-            assert gap.reason.isprintable(), mutant.name
-            assert gap.remedy.isprintable(), mutant.name
-        for series in answer.series.values():
-            assert not (series.value < 0).any(), mutant.name
-        again = decode_snapshot(encode_snapshot(answer))
-        assert encode_snapshot(again) == encode_snapshot(answer), mutant.name
 
     # Most damage is local: it costs samples, not the export.
     assert snapshots > len(mutants) // 3
@@ -83,9 +47,7 @@ def test_a_hundred_megabytes_take_bounded_memory(tmp_path, name):
     else:
         path.write_bytes(getattr(mutations, name)())
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    answer = answer_to(path)
+    checked(lambda: read(path))
     grown_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib
 
-    if isinstance(answer, PlimsollError):
-        assert_clear(answer)
     assert grown_kib < 1_500_000

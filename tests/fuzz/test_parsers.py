@@ -8,11 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fuzz import captures, corpus
-from plimsoll.errors import PlimsollError
-from plimsoll.model.metric import Metric
+from fuzz import corpus
+from fuzz.answers import checked
+from fuzz.mutations import CAPTURES
 from plimsoll.model.snapshot import Snapshot
-from plimsoll.model.snapshot_file.codec import encode_snapshot
 from plimsoll.sources.documents import (
     cloudwatch_json,
     describe_instances,
@@ -33,7 +32,6 @@ fuzzed = settings(deadline=None, max_examples=80)
 
 PATH = Path("folder/ReadIOPS.json")
 FORMATS = corpus.all_formats(corpus.made(3))
-CAPTURES = captures.all_captures(corpus.made(6))
 
 scalars = (
     st.none()
@@ -66,27 +64,13 @@ def answered(read) -> None:
         read(reading)
         return assemble(reading, identifier=None, source="fuzz")
 
-    check(outcome(whole))
+    checked(whole)
 
 
-def outcome(call) -> Snapshot | PlimsollError:
-    """What a call gives or what it complains of; anything else is ours to mend."""
-    try:
-        return call()
-    except PlimsollError as error:
-        return error
-
-
-def check(answer: Snapshot | PlimsollError) -> None:
-    if isinstance(answer, PlimsollError):
-        assert answer.message.isprintable()
-        assert answer.hint.endswith(".")
-        return
-    encode_snapshot(answer)
-    for series in answer.series.values():
-        assert not (series.value < 0).any()
-    for gap in answer.gaps:
-        assert all(text.isprintable() for text in (gap.metric, gap.reason, gap.remedy))
+def damaged(good: bytes, data: bytes, at: int) -> bytes:
+    """Some bytes replaced anywhere."""
+    at %= len(good)
+    return good[:at] + data + good[at + len(data) :]
 
 
 METRIC_DATA = ("Id", "Label", "Timestamps", "Values", "StatusCode", "Messages", "Code", "Value")
@@ -100,61 +84,57 @@ EVENTS = ("events", "logEvents", "message", "timestamp")
 INSTANCE = ("DBInstanceIdentifier", "DBInstanceClass", "Iops", "AllocatedStorage", "StorageType")
 
 
+# The keys of a document, a file of such lines, and its reader.
+LINES = {
+    "metric stream": (STREAM, "stream.jsonl", metric_stream.read_lines),
+    "enhanced monitoring": (ENHANCED, "enhanced.jsonl", enhanced_monitoring.read_lines),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
 @fuzzed
-@given(results=trees(METRIC_DATA), token=scalars)
-def test_metric_data(results, token):
-    document = {"MetricDataResults": results, "NextToken": token}
-    answered(lambda r: cloudwatch_json.read_metric_data(document, r, where="'f'", folder=Path("a")))
-
-
-@fuzzed
-@given(times=st.lists(scalars, max_size=8), values=st.lists(scalars, max_size=8), label=scalars)
-def test_metric_data_of_any_samples(times, values, label):
-    result = {"Id": "m1", "Label": label, "Timestamps": times, "Values": values}
-    document = {"MetricDataResults": [result]}
-    answered(lambda r: cloudwatch_json.read_metric_data(document, r, where="'f'", folder=Path("a")))
-
-
-@fuzzed
-@given(points=st.lists(trees(STATISTICS), max_size=5) | trees(STATISTICS), label=scalars)
-def test_metric_statistics(points, label):
-    document = {"Label": label, "Datapoints": points}
-    answered(lambda r: cloudwatch_json.read_metric_statistics(document, r, where="'f'", folder=PATH))
-
-
-@fuzzed
-@given(record=trees(STREAM), line=st.binary(max_size=40))
-def test_stream_lines(record, line):
-    data = msgspec.json.encode(record) + b"\n" + line + b"\n" + FORMATS["stream.jsonl"]
-    answered(lambda r: metric_stream.read_lines(data, r, where="'f'"))
-
-
-@fuzzed
-@given(resources=trees(OTEL), points=st.lists(trees(OTEL_POINT), max_size=4), name=scalars)
-def test_opentelemetry_json(resources, points, name):
-    metric = {"name": name, "unit": name, "summary": {"dataPoints": points}}
-    nested = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}
-    for document in ({"resourceMetrics": resources}, nested):
-        answered(lambda r, d=document: otel_stream.read_json([d], r, where="'f'"))
+@given(data=st.data())
+def test_lines(name, data):
+    keys, file, read = LINES[name]
+    document, line = data.draw(trees(keys)), data.draw(st.binary(max_size=40))
+    text = msgspec.json.encode(document) + b"\n" + line + b"\n" + FORMATS[file]
+    answered(lambda r: read(text, r, where="'f'"))
 
 
 @fuzzed
 @given(data=st.binary(max_size=200), at=st.integers(0, 400), whole=st.booleans())
 def test_opentelemetry_protobuf(data, at, whole):
-    good = FORMATS["otel-1.0.bin"]
-    damaged = data if whole else good[:at] + data + good[at + len(data) :]
-    answered(lambda r: otel_stream.read_protobuf(damaged, r, where="'f'"))
-
-
-@fuzzed
-@given(document=trees(ENHANCED), line=st.binary(max_size=40))
-def test_enhanced_lines(document, line):
-    data = msgspec.json.encode(document) + b"\n" + line + b"\n" + FORMATS["enhanced.jsonl"]
-    answered(lambda r: enhanced_monitoring.read_lines(data, r, where="'f'"))
+    text = data if whole else damaged(FORMATS["otel-1.0.bin"], data, at)
+    answered(lambda r: otel_stream.read_protobuf(text, r, where="'f'"))
 
 
 # What each reader takes.
 TREES = {
+    "metric data": (
+        st.fixed_dictionaries({"MetricDataResults": trees(METRIC_DATA), "NextToken": scalars}),
+        partial(cloudwatch_json.read_metric_data, folder=Path("a")),
+    ),
+    "samples of a metric": (
+        st.fixed_dictionaries(
+            {"Label": scalars, "Timestamps": st.lists(scalars, max_size=8), "Values": st.lists(scalars, max_size=8)}
+        ).map(lambda result: {"MetricDataResults": [{"Id": "m1", **result}]}),
+        partial(cloudwatch_json.read_metric_data, folder=Path("a")),
+    ),
+    "metric statistics": (
+        st.fixed_dictionaries(
+            {"Label": scalars, "Datapoints": st.lists(trees(STATISTICS), max_size=5) | trees(STATISTICS)}
+        ),
+        partial(cloudwatch_json.read_metric_statistics, folder=PATH),
+    ),
+    "OpenTelemetry": (trees(OTEL).map(lambda resources: [{"resourceMetrics": resources}]), otel_stream.read_json),
+    "points of OpenTelemetry": (
+        st.builds(
+            lambda name, points: {"name": name, "unit": name, "summary": {"dataPoints": points}},
+            scalars,
+            st.lists(trees(OTEL_POINT), max_size=4),
+        ).map(lambda metric: [{"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric]}]}]}]),
+        otel_stream.read_json,
+    ),
     "request": (
         st.lists(trees(REQUEST), max_size=3) | trees(REQUEST),
         partial(cloudwatch_json.read_request, folder=Path("a")),
@@ -197,10 +177,8 @@ def test_text_tables(rows, head):
 @settings(deadline=None, max_examples=12)  # each starts a process
 @given(data=st.binary(max_size=60), at=st.integers(0, 3000), name=st.sampled_from(["long", "wide"]))
 def test_parquet_tables(data, at, name):
-    good = FORMATS[f"{name}.parquet"]
-    at %= len(good)
-    damaged = good[:at] + data + good[at + len(data) :]
-    answered(lambda r: read_parquet(damaged, r, where="'f'", path=PATH))
+    text = damaged(FORMATS[f"{name}.parquet"], data, at)
+    answered(lambda r: read_parquet(text, r, where="'f'", path=PATH))
 
 
 @fuzzed
@@ -211,24 +189,31 @@ def test_parquet_tables(data, at, name):
 def test_snapshots(series, instance):
     document = {"schema": "plimsoll.snapshot/1.3", "instance": instance, "source": "x", "series": series}
     data = msgspec.json.encode(document)
-    check(outcome(lambda: decode(data, PATH)))
+    checked(lambda: decode(data, PATH))
 
 
-@pytest.mark.parametrize("name", [n for n in FORMATS if not n.endswith(".parquet")])
+# Every format through the same door as the command line, and every form of capture.
+WHOLE = {
+    **{
+        name: (text, partial(read_loaded, path=PATH)) for name, text in FORMATS.items() if not name.endswith(".parquet")
+    },
+    **{name: (text, partial(parse_capture, where="'f'")) for name, text in CAPTURES.items()},
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
 @fuzzed
 @given(data=st.binary(min_size=1, max_size=30), at=st.integers(0, 10_000))
 def test_any_damage_to_any_format(name, data, at):
-    """Bytes replaced anywhere, in every format, through the same door as the command line."""
-    good = FORMATS[name]
-    at %= len(good)
-    damaged = good[:at] + data + good[at + len(data) :]
-    check(outcome(lambda: read_loaded(damaged, PATH)))
+    """Bytes replaced anywhere."""
+    good, read = WHOLE[name]
+    checked(lambda: read(damaged(good, data, at)))
 
 
 @fuzzed
 @given(data=st.binary(max_size=300))
 def test_any_bytes(data):
-    check(outcome(lambda: read_loaded(data, PATH)))
+    checked(lambda: read_loaded(data, PATH))
 
 
 CAPTURED = ("timestamp", "date", "time", "utc", "interval", "disk", "disk-device", "tps", "rkB", "io")
@@ -240,30 +225,4 @@ def test_sadf_documents(entries, host):
     facts = host if isinstance(host, dict) else {"nodename": host}
     known = {"file-date": "2021-03-08", "statistics": entries}
     data = msgspec.json.encode({"sysstat": {"hosts": [known | facts]}})
-    check(outcome(lambda: parse_capture(data, where="'f'")))
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-@fuzzed
-@given(data=st.binary(min_size=1, max_size=30), at=st.integers(0, 10_000))
-def test_any_damage_to_any_capture(name, data, at):
-    """Bytes replaced anywhere, in every form of capture."""
-    good = CAPTURES[name]
-    at %= len(good)
-    damaged = good[:at] + data + good[at + len(data) :]
-    check(outcome(lambda: parse_capture(damaged, where="'f'")))
-
-
-@pytest.mark.parametrize("name", CAPTURES)
-def test_captures_agree_with_the_exports_of_the_same_day(name):
-    """What is damaged here is whole before: the forms tell one story."""
-    day = corpus.made(6)
-    snapshot = parse_capture(captures.all_captures(day)[name], where="'f'")
-    served = sum(
-        float(series.value[-1])
-        for metric, series in snapshot.series.items()
-        if metric in (Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S)
-    )
-
-    expected = day.values["ReadIOPS"][-1] + day.values["WriteIOPS"][-1]
-    assert served == pytest.approx(expected, rel=1e-4)
+    checked(lambda: parse_capture(data, where="'f'"))

@@ -9,7 +9,6 @@ import pytest
 from fixtures.receivers.doubles import PagerDuty as PagerDutyDouble
 from fixtures.receivers.doubles import Recorder, Slack
 from fixtures.receivers.messages import BOUND, KEY, MESSAGES, START_S
-from plimsoll.watch.law.message import Message
 from plimsoll.watch.receivers.alertmanager import AlertmanagerReceiver
 from plimsoll.watch.receivers.apprise import AppriseReceiver
 from plimsoll.watch.receivers.email import mail_of, parsed_address
@@ -33,60 +32,53 @@ def recorder() -> Iterator[Recorder]:
         yield running
 
 
-def sent_by(recorder: Recorder, receiver: Receiver, message: Message, earlier: str = "") -> str:
+def sent_by(recorder: Recorder, receiver: Receiver, name: str) -> str:
     """The body of the request for a message, with an indent."""
     before = len(recorder.sent)
-    receiver.send(message, earlier)
+    receiver.send(MESSAGES[name], EARLIER.get(name, ""))
     (sent,) = recorder.sent[before:]
     return json.dumps(sent.json, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+def event(_: Recorder, name: str) -> str:
+    """The double of PagerDuty accepts it as Events API v2 describes it."""
+    with PagerDutyDouble() as double:
+        return sent_by(double, PagerDuty("team", Secret("R" * 32), url=f"{double.url}/v2/enqueue"), name)
+
+
+def mail(_: Recorder, name: str) -> str:
+    """Headers and text; the transfer encoding is undone, since people do not see it."""
+    sender, to = (parsed_address(what, f"{who}@example.com") for what, who in (("sender", "plimsoll"), ("to", "dba")))
+    made = mail_of(MESSAGES[name], sender, [to], NOW_S)
+    assert made.as_bytes(policy=policy)
+    headers = "".join(f"{key}: {value}\n" for key, value in made.items())
+    return f"{headers}\n{made.get_content()}"
+
+
+def notification(recorder: Recorder, name: str) -> str:
+    """Title and text, for services that have no layout."""
+    found = json.loads(sent_by(recorder, AppriseReceiver("team", Secret(f"json://{recorder.url[7:]}")), name))
+    return f"{found['title']} [{found['type']}]\n\n{found['message']}"
+
+
 KINDS: dict[str, Callable[[Recorder, str], str]] = {
-    "alertmanager": lambda recorder, name: sent_by(
-        recorder, AlertmanagerReceiver("team", [recorder.url], now=lambda: NOW_S), MESSAGES[name], EARLIER.get(name, "")
+    "alertmanager/{}.json": lambda recorder, name: sent_by(
+        recorder, AlertmanagerReceiver("team", [recorder.url], now=lambda: NOW_S), name
     ),
-    "slack": lambda recorder, name: sent_by(
-        recorder, SlackWebhook("team", Secret(f"{recorder.url}/services/x")), MESSAGES[name]
+    "slack/{}.json": lambda recorder, name: sent_by(
+        recorder, SlackWebhook("team", Secret(f"{recorder.url}/services/x")), name
     ),
-    "webhook": lambda recorder, name: sent_by(recorder, Webhook("team", Secret(recorder.url)), MESSAGES[name]),
+    "webhook/{}.json": lambda recorder, name: sent_by(recorder, Webhook("team", Secret(recorder.url)), name),
+    "pagerduty/{}.json": event,
+    "email/{}.txt": mail,
+    "apprise/{}.txt": notification,
 }
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_body_of_a_request(golden, recorder, kind, name):
-    """Alertmanager, Slack's webhook and the generic webhook."""
-    golden(f"receivers/{kind}/{name}.json", KINDS[kind](recorder, name))
-
-
-@pytest.mark.parametrize("name", MESSAGES)
-def test_the_event_for_pagerduty(golden, name):
-    """The double accepts it as Events API v2 describes it."""
-    with PagerDutyDouble() as double:
-        receiver = PagerDuty("team", Secret("R" * 32), url=f"{double.url}/v2/enqueue")
-        found = sent_by(double, receiver, MESSAGES[name])
-
-    golden(f"receivers/pagerduty/{name}.json", found)
-
-
-@pytest.mark.parametrize("name", MESSAGES)
-def test_the_text_of_an_email(golden, name):
-    """Headers and text; the transfer encoding is undone, since people do not see it."""
-    sender, to = parsed_address("sender", "plimsoll@example.com"), "dba@example.com"
-    mail = mail_of(MESSAGES[name], sender, [parsed_address("to", to)], NOW_S)
-    headers = "".join(f"{key}: {value}\n" for key, value in mail.items())
-
-    assert mail.as_bytes(policy=policy)
-    golden(f"receivers/email/{name}.txt", f"{headers}\n{mail.get_content()}")
-
-
-@pytest.mark.parametrize("name", MESSAGES)
-def test_the_text_for_apprise(golden, recorder, name):
-    """Title and text, for services that have no layout."""
-    receiver = AppriseReceiver("team", Secret(f"json://{recorder.url[7:]}"))
-    found = json.loads(sent_by(recorder, receiver, MESSAGES[name]))
-
-    golden(f"receivers/apprise/{name}.txt", f"{found['title']} [{found['type']}]\n\n{found['message']}")
+@pytest.mark.parametrize("file", KINDS)
+def test_what_a_receiver_gets(golden, recorder, file, name):
+    golden(f"receivers/{file.format(name)}", KINDS[file](recorder, name))
 
 
 def test_the_requests_of_a_bot_for_a_transition(golden):

@@ -88,22 +88,6 @@ def test_it_fits_one_screen(name: str, width: int):
     assert fits(text_of(name, width), width), text_of(name, width)
 
 
-@pytest.mark.parametrize("name", DIAGNOSES)
-def test_simulated_data_stay_simulated(name: str):
-    """A brief report says so where the whole report does, and nowhere else."""
-    assert DIAGNOSES[name]().is_simulated == ("SIMULATED DATA" in text_of(name))
-
-
-@pytest.mark.parametrize("name", DIAGNOSES)
-def test_now_is_said_of_the_end_of_the_data(name: str):
-    """Of a limit that was reached the report says whether it lasts."""
-    found = DIAGNOSES[name]()
-    text = text_of(name)
-
-    assert ("Now         yes, up to" in text) == ("At a limit now" in text) == (name == "lasting")
-    assert ("no, ended" in text) == (bool(found.intervals or found.waiting) and name != "lasting"), text
-
-
 @settings(max_examples=30)
 @given(situations.windows())
 def test_any_window_fits_one_screen(window: situations.Window):

@@ -1,23 +1,21 @@
 """The three examples, as people see them: what is found, why, and what to do first."""
 
-import importlib.util
 import json
 from collections.abc import Callable
 from functools import cache
-from types import ModuleType
 
 import pytest
 
 from alike import is_alike
 from contract.tree import ROOT
+from golden.together import script
 from plimsoll.app.diagnose import diagnose_snapshot
 from plimsoll.app.options import InstanceOptions
 from plimsoll.app.read import read_target
 from plimsoll.app.render import Form, Report, render
 from plimsoll.cli.diagnose.run import EXIT
-from plimsoll.model.ceiling import Dimension, Family, Phase
-from plimsoll.model.diagnosis import Diagnosis, Verdict
-from plimsoll.model.metric import Metric
+from plimsoll.model.ceiling import Family, Phase
+from plimsoll.model.diagnosis import Diagnosis
 from plimsoll.model.snapshot import Snapshot
 from plimsoll.model.snapshot_file.codec import encode_snapshot
 
@@ -34,16 +32,6 @@ def of(name: str) -> Diagnosis:
     return diagnose_snapshot(read(name))
 
 
-def reconstruct() -> ModuleType:
-    """The script that makes the examples."""
-    spec = importlib.util.spec_from_file_location("reconstruct", ROOT / "examples/reconstruct.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize(("form", "ending"), [("text", "txt"), ("markdown", "md")])
 def test_the_report_reads_as_reviewed(name: str, form: Form, ending: str, golden: Callable[[str, str], None]):
@@ -53,12 +41,21 @@ def test_the_report_reads_as_reviewed(name: str, form: Form, ending: str, golden
 
 def test_the_script_reproduces_the_committed_snapshots():
     """Equal seeds give equal files, to twelve digits on every processor."""
-    made = reconstruct().EXAMPLES
+    made = script("reconstruct").EXAMPLES
 
     assert set(EXAMPLES) == set(made)
     for name, build in made.items():
         committed = (ROOT / "examples" / name / "snapshot.json").read_text(encoding="utf-8")
         assert is_alike(committed, encode_snapshot(build()).decode() + "\n"), name
+
+
+def test_the_script_writes_the_committed_exports():
+    """Equal seeds give equal files; docs/tutorial.md shows that each is found to be at its limit."""
+    folder, made = ROOT / "examples/exports", script("reconstruct_exports").made()
+
+    assert {path.name for path in folder.iterdir()} == {"README.md", *made}
+    for name, text in made.items():
+        assert text == (folder / name).read_text(encoding="utf-8"), name
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -87,55 +84,6 @@ def test_search_service_is_held_at_a_legacy_baseline():
     assert binding.seconds > 24 * 3600
 
 
-def test_search_service_is_neither_iops_nor_the_volume():
-    """What the engineers suspected first is ruled out, with numbers."""
-    diagnosis = of("search-service")
-    pegged = [i for i in diagnosis.intervals if i.phase == Phase.LEGACY]
-    ruled_out = {out.ceiling.family for i in pegged for out in i.ruled_out}
-    verdicts = {resource.family: resource.verdict for resource in diagnosis.resources}
-
-    assert {Family.INSTANCE_EBS_IOPS, Family.VOLUME_IOPS, Family.VOLUME_THROUGHPUT} <= ruled_out
-    assert {Dimension.THROUGHPUT} == {i.dimension for i in diagnosis.intervals}
-    assert Verdict.SLACK == verdicts[Family.VOLUME_IOPS]
-    assert Verdict.SLACK == verdicts[Family.VOLUME_THROUGHPUT]
-    assert Verdict.SLACK == verdicts[Family.CPU]
-
-
-def test_search_service_waited():
-    """Requests took many times longer than in calm hours, and dozens of them waited."""
-    longest = max(of("search-service").intervals, key=lambda i: i.end_s - i.start_s)
-
-    assert longest.latency_s is not None
-    assert longest.latency_reference_s is not None
-    assert longest.latency_s > 3 * longest.latency_reference_s
-    assert longest.queue_depth is not None
-    assert 50 <= longest.queue_depth <= 100
-
-
-def test_claims_pipeline_shows_the_empty_balance():
-    """The evidence names the balance that was at zero, and no other was."""
-    at_baseline = [i for i in of("claims-pipeline").intervals if i.phase == Phase.BASELINE]
-    balances = [e for e in at_baseline[0].evidence if e.kind == "balance"]
-    empty = [e for e in balances if "no credits were left" in e.text]
-
-    assert 3 == len(balances)
-    assert ["EBSByteBalance%"] == [e.text.split(" ")[0] for e in empty]
-    assert 0 == pytest.approx(empty[0].value, abs=0.005)
-
-
-def test_claims_pipeline_clears_the_volume():
-    """The gp2 volume is not what held the load back."""
-    diagnosis = of("claims-pipeline")
-    bound = {at.family for at in diagnosis.time_at}
-    verdicts = {resource.family: resource.verdict for resource in diagnosis.resources}
-    cleared = {out.ceiling.family for i in diagnosis.intervals for out in i.ruled_out}
-
-    assert {Family.INSTANCE_EBS_THROUGHPUT} == bound
-    assert {Family.VOLUME_IOPS, Family.VOLUME_THROUGHPUT} <= cleared
-    assert Verdict.SLACK == verdicts[Family.VOLUME_THROUGHPUT]
-    assert Verdict.BINDS != verdicts[Family.VOLUME_IOPS]
-
-
 def test_claims_pipeline_teaches_its_bucket():
     """The balance of the loading night gives capacity and refill back, within their errors."""
     (fit,) = of("claims-pipeline").buckets
@@ -144,13 +92,3 @@ def test_claims_pipeline_teaches_its_bucket():
     # What the simulator was given: half an hour of burst above the baseline.
     assert abs(fit.capacity - (347.5e6 - 86.875e6) * 1800) < 3 * fit.capacity_se
     assert abs(fit.baseline - 86.875e6) < 3 * fit.baseline_se
-
-
-def test_no_example_misses_what_it_shows():
-    """Storage was measured for the whole window of every example."""
-    for name in EXAMPLES:
-        diagnosis = of(name)
-        start_s, end_s = diagnosis.window_s
-
-        assert end_s - start_s == diagnosis.measured_s
-        assert Metric.READ_BYTES_PER_S in read(name).series

@@ -1,14 +1,8 @@
 """Two stories' databases as an inspection would have seen them, and what it says of them."""
 
-from collections.abc import Callable
-
-import pytest
-
 import database_stories as stories
-from plimsoll.app.render import render
 from plimsoll.causes.inspect import inspect
 from plimsoll.model.cause import CauseKind, Inspection
-from plimsoll.reports.inspect.json import render_inspection_json
 
 CEILING_BYTES_PER_S = 212.5e6
 
@@ -30,53 +24,8 @@ def pooled_cluster() -> Inspection:
 INSPECTIONS = {"search-service": search_service, "pooled-cluster": pooled_cluster}
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("name", INSPECTIONS)
-def test_the_text_reads_as_reviewed(name: str, width: int, golden: Callable[[str, str], None]):
-    """Narrow, in a pipe and wide, without colour, the whole inspection is what was reviewed."""
-    text = render(INSPECTIONS[name](), width=width)
-
-    golden(f"inspect/{name}-{width}.txt", text)
-
-
-@pytest.mark.parametrize("name", INSPECTIONS)
-def test_the_markdown_reads_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """What goes into a ticket is what was reviewed."""
-    golden(f"inspect/{name}.md", render(INSPECTIONS[name](), "markdown"))
-
-
-@pytest.mark.parametrize("name", INSPECTIONS)
-def test_the_json_is_as_reviewed(name: str, golden: Callable[[str, str], None]):
-    """What machines read is what was reviewed."""
-    golden(f"inspect/{name}.json", render_inspection_json(INSPECTIONS[name]()).decode())
-
-
-def test_the_search_service_spends_on_vacuum_and_on_values_sent_again():
-    """Both causes of the story are named with their table, each with a share of load and ceiling."""
-    found = {c.kind: c for c in search_service().causes}
-    vacuum, toast = found[CauseKind.VACUUM], found[CauseKind.TOAST]
-
-    assert "public.items" in vacuum.subject
-    assert toast.subject == "public.items.body"
-    assert vacuum.read_bytes_per_s == pytest.approx(5_000 * stories.BLOCK_BYTES, rel=0.1)
-    assert vacuum.share_of_ceiling is not None
-    assert vacuum.share_of_ceiling > 0.2
-    assert toast.share_of_load is not None
-    assert 0.05 < toast.share_of_load < 0.25
-    assert {"critical", "warning"} >= {vacuum.severity, toast.severity}
-
-
 def test_after_the_remedy_the_rewrites_are_gone():
     """Statements that leave out what did not change leave no cause of that kind."""
     kinds = {c.kind for c in inspect(stories.rewriting(is_mended=True)).causes}
 
     assert CauseKind.TOAST not in kinds
-
-
-def test_the_pooled_cluster_is_told_of_its_pooler_and_its_connections():
-    """Connections near their maximum, and a pooler that keeps them beyond their time."""
-    found = pooled_cluster().causes
-    kinds = {c.kind for c in found if c.severity != "note"}
-
-    assert {CauseKind.CONNECTIONS, CauseKind.POOLER} <= kinds
-    assert any("connection_life_time" in c.title + c.text for c in found)

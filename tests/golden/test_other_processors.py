@@ -2,7 +2,6 @@
 
 import os
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,8 @@ import pytest
 
 from alike import is_alike
 from contract.tree import ROOT
+from golden.together import script
+from programs import ran
 
 # numpy and its linear algebra choose their loops by what the processor can do. These are the plainest.
 PLAINEST_BLAS = {"x86_64": "Prescott", "aarch64": "ARMV8"}
@@ -39,26 +40,19 @@ def test_the_features_are_really_off():
     """A process of that environment has none of them, so what runs there runs as on an older machine."""
     script = "from golden.test_other_processors import optional_features as f; print(f())"
     paths = os.pathsep.join([str(FOLDER.parent), *sys.path])
-    result = subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=plain_environment() | {"PYTHONPATH": paths},
-    )
+    result = ran([sys.executable, "-c", script], check=True, env=plain_environment() | {"PYTHONPATH": paths})
 
     assert "[]\n" == result.stdout
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("tests", ["test_examples.py", "test_comparisons.py", "test_plans.py", "test_who_does_it.py"])
+@pytest.mark.parametrize(
+    "tests", ["test_examples.py", "test_comparisons.py", "test_reviewed.py", "test_who_does_it.py"]
+)
 def test_an_older_processor_gives_the_same_reports(tests: str):
     """Examples are reproduced and reports read the same where numpy has no vector instructions."""
-    result = subprocess.run(
+    result = ran(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(FOLDER / tests)],
-        check=False,
-        capture_output=True,
-        text=True,
         cwd=ROOT,
         env=plain_environment(),
     )
@@ -84,9 +78,7 @@ def test_alike_is_equal_to_twelve_digits(other: str, is_same: bool):
 
 def test_rounding_leaves_no_trace_of_the_processor():
     """The examples' values are the shortest decimals of their digits, wherever powers were computed."""
-    from golden.test_examples import reconstruct
-
-    rounded = reconstruct().rounded
+    rounded = script("reconstruct").rounded
     values = np.array([0.0, 2.128e8, 1.2345678e-5, 99999.96, 7.0])
 
     assert [0.0, 212800000.0, 1.235e-05, 100000.0, 7.0] == rounded(values, 4).tolist()

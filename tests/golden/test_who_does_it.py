@@ -46,9 +46,3 @@ def test_the_guide_shows_the_section_of_this_report():
     section = text[start : text.index("\n\nTIMELINE", start)]
 
     assert section in GUIDE.read_text(encoding="utf-8")
-
-
-def test_every_form_says_that_the_data_is_simulated():
-    """Made-up statements are called simulated wherever they appear."""
-    for form in ("text", "markdown", "html", "json"):
-        assert "simulated" in render(report(), form).lower(), form

@@ -1,8 +1,21 @@
-"""Several texts in one golden file, each below its name, and those of reports."""
+"""Several texts in one golden file, each below its name, those of reports, and the scripts of examples."""
 
+import importlib.util
 from collections.abc import Mapping
+from types import ModuleType
 
+from contract.tree import ROOT
 from plimsoll.app.render import render
+
+
+def script(name: str) -> ModuleType:
+    """A script of `examples/` that makes what is committed there."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def together(parts: Mapping[str, str]) -> str:

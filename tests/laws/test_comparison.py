@@ -53,7 +53,7 @@ def test_sides_can_be_exchanged(first, second):
 
     assert OPPOSITE[there.outcome] is back.outcome
     assert [(b.name, b.before, b.after) for b in there.bought] == [(b.name, b.after, b.before) for b in back.bought]
-    assert mirrored(there) == plain(back)
+    assert pairs(there) == [(what, after, before) for what, before, after in pairs(back)]
     for one, other in zip(there.quantities, back.quantities, strict=True):
         assert one.difference is None or one.difference == -(other.difference or 0.0)
 
@@ -71,25 +71,14 @@ def test_whatever_is_compared_can_be_said(first, second, width):
     assert render(again, "markdown") == render(found, "markdown")
 
 
-def plain(found: Comparison) -> list[tuple[object, ...]]:
-    """Every pair of numbers, in order."""
+def pairs(found: Comparison) -> list[tuple[object, ...]]:
+    """Every pair of numbers, in order: of what it is, before, and after."""
     return [
-        *((q.subject, q.statistic, q.before, q.after, q.gaps_before, q.gaps_after)
-          for q in found.quantities),
-        *((t.family, t.phase, t.former_phase, t.dimension, t.before_s, t.after_s, t.level_before,
-           t.level_after) for t in found.time_at),
-        *((c.family, c.phase, c.former_phase, c.before, c.after) for c in found.ceilings),
+        *(((q.subject, q.statistic), (q.before, q.gaps_before), (q.after, q.gaps_after)) for q in found.quantities),
+        *(
+            ((t.family, t.phase, t.former_phase, t.dimension), (t.before_s, t.level_before), (t.after_s, t.level_after))
+            for t in found.time_at
+        ),
+        *(((c.family, c.phase, c.former_phase), c.before, c.after) for c in found.ceilings),
         *((r.family, r.before, r.after) for r in found.headroom),
-    ]  # fmt: skip
-
-
-def mirrored(found: Comparison) -> list[tuple[object, ...]]:
-    """The same with the sides exchanged."""
-    return [
-        *((q.subject, q.statistic, q.after, q.before, q.gaps_after, q.gaps_before)
-          for q in found.quantities),
-        *((t.family, t.phase, t.former_phase, t.dimension, t.after_s, t.before_s, t.level_after,
-           t.level_before) for t in found.time_at),
-        *((c.family, c.phase, c.former_phase, c.after, c.before) for c in found.ceilings),
-        *((r.family, r.after, r.before) for r in found.headroom),
-    ]  # fmt: skip
+    ]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import situations
-from builders import BALANCES, LATENCIES, RATES
+from builders import LATENCIES, RATES
 from plimsoll.catalog.load import catalog
 from plimsoll.diagnosis.diagnose import diagnose
 from plimsoll.model.ceiling import Dimension, Family, Phase
@@ -120,13 +120,6 @@ def _no_queue(snapshot: Snapshot) -> Series:
     return Series(
         metric=Metric.QUEUE_DEPTH, step_s=one.step_s, time_s=one.time_s, value=np.full(one.time_s.size, np.nan)
     )
-
-
-@LAWFUL
-@given(st.floats(1e6, 2e9).flatmap(situations.flat), st.sets(st.sampled_from(BALANCES)))
-def test_dropping_balances_accuses_no_one(window, dropped):
-    """Without some balances a load that never waited is still not accused."""
-    assert () == of(without(window.snapshot, *dropped)).intervals
 
 
 @LAWFUL

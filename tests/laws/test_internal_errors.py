@@ -48,6 +48,12 @@ def busy():
     return example("search-service")
 
 
+@pytest.fixture
+def placed(busy):
+    """The same of an instance for which there are prices."""
+    return replace(busy, instance=replace(busy.instance, region="us-east-1", engine="postgres"))
+
+
 @pytest.fixture(scope="module")
 def quiet():
     """A window in which none did."""
@@ -153,10 +159,8 @@ def test_a_short_report_has_a_verdict_without_its_details(busy, monkeypatch):
 
 
 @pytest.mark.usefixtures("contained")
-def test_an_option_that_fails_costs_that_option(busy, monkeypatch):
+def test_an_option_that_fails_costs_that_option(placed, monkeypatch):
     """The plan has the others, and a note."""
-    instance = replace(busy.instance, region="us-east-1", engine="postgres")
-    placed = replace(busy, instance=instance)
     diagnosis = diagnose_snapshot(placed)
     make = PlanContext.option
     count = iter(range(1000))
@@ -172,10 +176,8 @@ def test_an_option_that_fails_costs_that_option(busy, monkeypatch):
 
 
 @pytest.mark.usefixtures("contained")
-def test_free_changes_that_fail_are_named_in_a_row_of_a_fleet(busy, monkeypatch):
+def test_free_changes_that_fail_are_named_in_a_row_of_a_fleet(placed, monkeypatch):
     """The first options of a plan have no notes of their own, so what is lost stands beside them."""
-    instance = replace(busy.instance, region="us-east-1", engine="postgres")
-    placed = replace(busy, instance=instance)
     diagnosis = diagnose_snapshot(placed)
     monkeypatch.setattr(plan, "_free", fails)
 

@@ -40,31 +40,6 @@ def test_a_setting_of_the_watch_moves_the_alarm():
     assert mb_per_s(143.75) == chosen(R5, tables)[0]["instance-ebs-throughput-baseline"].threshold
 
 
-def test_an_instance_that_may_have_a_legacy_limit_gets_the_lower_number():
-    alarm = chosen(replace(R5, launched_s=1_559_600_000))[0]["instance-ebs-throughput-baseline"]
-
-    assert mb_per_s(212.5) == alarm.ceiling
-    assert "legacy limit" in alarm.note
-    assert "287.5 MB/s" in alarm.note
-
-
-def test_a_volume_limit_above_the_one_of_the_instance_gets_no_alarm():
-    alarms, left_out = chosen(R5)
-
-    assert "volume-iops" not in alarms
-    assert "cannot be reached" in left_out["volume IOPS"].why
-
-
-def test_a_balance_that_cannot_move_gets_no_alarm():
-    """io1 has no burst credits, and db.r5.24xlarge no burst."""
-    _, of_r5 = chosen(R5)
-    alarms, of_large = chosen(replace(R5, db_class="db.r5.24xlarge"))
-
-    assert {"BurstBalance", "CPUCreditBalance"} <= set(of_r5)
-    assert {"EBSByteBalance%", "EBSIOBalance%"} <= set(of_large)
-    assert not any(key.startswith("instance-throughput-credits") for key in alarms)
-
-
 def test_a_burstable_class_is_watched_for_cpu_credits():
     """db.t3.large saves up to 864 CPU credits."""
     alarms, _ = chosen(replace(R5, db_class="db.t3.large"))

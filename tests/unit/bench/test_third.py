@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from plimsoll.app.diagnose import diagnose_snapshot
-from plimsoll.model.ceiling import Dimension
+from plimsoll.catalog.load import catalog
+from plimsoll.limits import ceilings_of
+from plimsoll.model.ceiling import Dimension, Phase
 from plimsoll.model.diagnosis import Verdict
+from plimsoll.model.instance import Instance
 from plimsoll.model.metric import Metric
 from third import cases, waits
 from third.cases import INNOCENT, PRESSED, incident
@@ -49,11 +52,6 @@ def test_nothing_passes_the_limit_that_holds(kind):
 
 def test_the_classes_are_those_of_the_catalog():
     """Every class of the generator has the numbers that are documented for it."""
-    from plimsoll.catalog.load import catalog
-    from plimsoll.limits import ceilings_of
-    from plimsoll.model.ceiling import Phase
-    from plimsoll.model.instance import Instance
-
     for name, *numbers in cases.CLASSES:
         rows = ceilings_of(Instance(db_class=name), catalog())
         present = {c.value for c in rows if c.phase is not Phase.LEGACY}

@@ -11,27 +11,7 @@ from plimsoll.catalog import schema
 from plimsoll.catalog.load import DATA, Catalog, catalog
 from plimsoll.errors import CatalogError
 from plimsoll.model.instance import Deployment
-from plimsoll.units import GIB, mb_per_s, mib_per_s
-
-Pair = tuple[float | None, float | None]
-
-
-@pytest.mark.parametrize(
-    ("name", "mb_per_s_of", "ops_per_s_of"),
-    [
-        ("db.r5.2xlarge", (mb_per_s(287.5), mb_per_s(593.75)), (12_000, 18_750)),
-        ("r5.4xlarge", (mb_per_s(593.75), mb_per_s(593.75)), (18_750, 18_750)),  # no burst
-        ("db.r5.2xlarge.tpc1.mem2x", (mb_per_s(593.75), mb_per_s(593.75)), (18_750, 18_750)),  # of r5.4xlarge
-        ("db.m3.large", (None, None), (None, None)),
-        ("db.x2m.xlarge", (None, None), (None, None)),  # only listed
-    ],
-)
-def test_ebs_numbers_are_in_si_units_or_unknown(name: str, mb_per_s_of: Pair, ops_per_s_of: Pair):
-    """Baseline and maximum in bytes/s and ops/s; what is not documented is None, not zero."""
-    limits = catalog().instance_limits(name)
-
-    assert mb_per_s_of == (limits.ebs_baseline_bytes_per_s, limits.ebs_burst_bytes_per_s)
-    assert ops_per_s_of == (limits.ebs_baseline_ops_per_s, limits.ebs_burst_ops_per_s)
+from plimsoll.units import GIB, mb_per_s
 
 
 @pytest.mark.parametrize(
@@ -73,16 +53,6 @@ def test_an_unknown_class_names_the_nearest(asked: str, nearest: str):
     assert nearest in caught.value.hint
 
 
-def test_legacy_limits_carry_their_dates():
-    """From 2018-08-04 to 2019-12-04 db.r5.2xlarge was documented with 212.5 and 437.5 MB/s."""
-    legacy = catalog().legacy_limits("db.r5.2xlarge")[-1]
-
-    assert legacy.ebs_baseline_bytes_per_s == mb_per_s(212.5)
-    assert legacy.ebs_burst_bytes_per_s == mb_per_s(437.5)
-    assert (legacy.origin.valid_from, legacy.origin.valid_to) == ("2018-08-04", "2019-12-04")
-    assert legacy.is_lifted_by_restart
-
-
 @pytest.mark.parametrize("name", ["db.x2g.large", "db.m4.10xlarge", "db.r5.2xlarge.tpc1.mem2x"])
 def test_legacy_limits_leave_out_misprints_and_guesses(name: str):
     """x2gd was once printed eight times too high, m4.10xlarge once doubled; the type behind the third is inferred."""
@@ -94,56 +64,6 @@ def test_roundings_of_old_pages_are_no_legacy_limits():
     legacy = catalog().legacy_limits("db.t3.xlarge")
 
     assert [f.ebs_baseline_bytes_per_s for f in legacy] == [mb_per_s(64)]
-
-
-def test_a_page_that_gave_only_a_maximum_leaves_the_baseline_unknown():
-    """In 2020 db.r6gd.large was documented with one number."""
-    legacy = catalog().legacy_limits("db.r6gd.large")[0]
-
-    assert legacy.ebs_baseline_bytes_per_s is None
-    assert legacy.ebs_burst_bytes_per_s == mb_per_s(78.75)
-
-
-def test_oracle_stripes_from_200_gib_and_sql_server_never():
-    """The striping rule depends on engine and size."""
-    counts = {
-        (engine, size): rule.volume_count
-        for engine in ("postgres", "oracle", "sqlserver")
-        for size in (199, 200, 399, 399.5, 400)
-        if (rule := catalog().storage_rule(engine, "gp3", size))
-    }
-
-    assert [key for key, count in counts.items() if count == 4] == [
-        ("postgres", 400),
-        ("oracle", 200),
-        ("oracle", 399),
-        ("oracle", 399.5),
-        ("oracle", 400),
-    ]
-
-
-def test_no_rule_is_made_up():
-    """Db2 has no gp2, and nothing is documented for 3 GiB."""
-    assert catalog().storage_rule("db2", "gp2", 100) is None
-    assert catalog().storage_rule("postgres", "gp2", 3) is None
-    assert catalog().storage_rule("aurora", "gp3", 100) is None
-
-
-def test_provisioned_throughput_is_kept_in_bytes():
-    """gp3 of 400 GiB and more takes 500 to 4,000 MiB/s."""
-    rule = catalog().storage_rule("postgres", "gp3", 400)
-
-    assert rule is not None
-    assert rule.provisioned_bytes_per_s_min == mib_per_s(500)
-    assert rule.provisioned_bytes_per_s_max == mib_per_s(4000)
-
-
-def test_the_default_of_connections_may_depend_on_the_version():
-    """MariaDB has another formula from 10.5 on; without a version it is not known."""
-    asked = [("mariadb", "10.11.4"), ("mariadb", "10.4.30"), ("mariadb", None), ("aurora", None)]
-    found = [catalog().connection_rule(*one) for one in asked]
-
-    assert [25_165_760, 12_582_880, None, None] == [rule and rule.memory_bytes_per_connection for rule in found]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from plimsoll.errors import UsageError
 from plimsoll.sources.host.child_command import ChildCommand
+from programs import script
 
 
 def test_a_command_runs_with_its_variables_and_returns_its_status():
@@ -33,9 +34,7 @@ def test_a_command_that_never_ran_is_not_over():
 
 def test_a_program_is_looked_up_in_the_commands_own_path(tmp_path):
     """The command's own PATH counts, so that a wheel's programs are found."""
-    program = tmp_path / "plimsoll-lab-program"
-    program.write_text("#!/bin/sh\nexit 3\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "plimsoll-lab-program", "exit 3")
     command = ChildCommand([program.name], environment={"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
     command.start()
 

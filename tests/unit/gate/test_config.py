@@ -113,17 +113,16 @@ def test_an_instance_launched_before_a_limit_was_raised_keeps_its_legacy_one():
 
 
 def test_legacy_limits_can_be_required_and_refused():
-    """Without a launch date the last legacy limits apply; with one, today's can still be requested."""
+    """
+    Without a launch date the last legacy limits apply; with one, today's can still be requested. Those that nobody
+    knows are an error.
+    """
     insisted = legacy_limits_for(GateSetup(instance=R5, legacy=True), catalog())
     refused = legacy_limits_for(replace(launched(R5, "2019-06-01"), legacy=False), catalog())
 
     assert 212.5e6 == insisted.ebs_baseline_bytes_per_s
     assert None is refused
     assert None is legacy_limits_for(GateSetup(instance=R5), catalog())
-
-
-def test_legacy_limits_that_nobody_knows_are_an_error():
-    """A request is not silently ignored."""
     with pytest.raises(UsageError, match=r"no legacy limits of db\.r5\.2xlarge"):
         legacy_limits_for(replace(launched(R5, "2024-01-01"), legacy=True), catalog())
 

@@ -6,7 +6,6 @@ import signal
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from patience import until
 from plimsoll.errors import DataError, SourceError, UsageError
 from plimsoll.model.ceiling import Family, Phase
 from plimsoll.model.instance import Instance, Storage
@@ -23,6 +23,7 @@ from plimsoll_lab.gate import place as gate_place
 from plimsoll_lab.gate.config import GateSetup, parse_limits
 from plimsoll_lab.gate.control import GateControl, find_gate, status_of
 from plimsoll_lab.gate.gate import Gate
+from programs import script
 from unit.gate import gate_double
 from unit.gate.gate_lines import lines
 
@@ -35,9 +36,7 @@ Make = Callable[..., Gate]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Make a gate whose daemon is the double; nothing is started yet."""
-    program = tmp_path / "daemon"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {gate_double.__file__} "$@"\n')
-    program.chmod(0o755)
+    program = script(tmp_path / "daemon", f'exec {sys.executable} {gate_double.__file__} "$@"')
     temporary = tmp_path / "t"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -54,11 +53,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 def ended(pid: int) -> bool:
     """Whether a process that is not our child ends soon; one that nobody waits for is left as a zombie."""
     state = Path(f"/proc/{pid}/stat")
-    for _ in range(3000):
-        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.01)
-    return False
+    return until(lambda: not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z", 30)
 
 
 def asked(gate: Gate) -> list[dict]:
@@ -204,26 +199,24 @@ def test_credits_that_do_not_exist_are_refused(make: Make, family: Family, ratio
     assert () == gate.changes()
 
 
-def test_a_refusal_of_the_daemon_is_passed_on(make: Make):
+@pytest.mark.parametrize(
+    ("file", "text", "message", "hint"),
+    [
+        ("refuse", "error: the backing folder is full\nhint: Make room.\n", "the backing folder is full", "Make room."),
+        ("mute", "", "it gave no reason", ""),
+    ],
+)
+def test_a_daemon_that_does_not_start_is_quoted(make: Make, file: str, text: str, message: str, hint: str):
     """Its sentence and its hint; nothing is left."""
     gate = make()
-    (gate.backing / "refuse").write_text("error: the backing folder is full\nhint: Make room.\n")
+    (gate.backing / file).write_text(text)
     with pytest.raises(SourceError) as raised:
         gate.__enter__()
 
-    assert "the gate did not start: the backing folder is full" == raised.value.message
-    assert "Make room." == raised.value.hint
+    assert f"the gate did not start: {message}" == raised.value.message
+    assert hint in raised.value.hint
     assert not gate.mount.exists()
     assert not gate.is_running
-
-
-def test_a_daemon_that_says_nothing_is_an_error_too(make: Make):
-    """The hint says where its log was."""
-    gate = make()
-    (gate.backing / "mute").touch()
-    with pytest.raises(SourceError, match="it gave no reason"):
-        gate.__enter__()
-    assert not gate.mount.exists()
 
 
 def test_a_daemon_that_was_killed_is_noticed(make: Make):
@@ -252,32 +245,26 @@ def test_a_daemon_whose_keeper_was_killed_is_ended_all_the_same(make: Make):
     assert ended(gate.daemon_pid)
 
 
-@pytest.mark.parametrize("data", ["disk/data", "disk", "."])
-def test_data_and_mount_must_not_lie_within_each_other(make: Make, tmp_path: Path, data: str):
-    """A file system that shows itself has no end."""
-    with pytest.raises(UsageError) as raised, Gate(AT_60, tmp_path / data, tmp_path / "disk"):
-        pass
-
-    assert "lie within each other" in raised.value.message
-
-
-def test_a_mount_that_is_not_empty_is_refused(make: Make):
-    """What is in the folder would vanish under the mount."""
-    gate = make()
-    gate.mount.mkdir()
-    (gate.mount / "letter").touch()
-    with pytest.raises(UsageError, match="is not empty"):
-        gate.__enter__()
-    assert (gate.mount / "letter").exists()
-
-
-def test_a_folder_that_cannot_be_made_is_refused(make: Make, tmp_path: Path):
-    """With the system's own reason."""
+@pytest.mark.parametrize(
+    ("data", "mount", "says"),
+    [
+        # A file system that shows itself has no end.
+        *((data, "disk", "lie within each other") for data in ("disk/data", "disk", ".")),
+        # What is in the folder would vanish under the mount.
+        ("data", "full", "is not empty"),
+        # With the system's own reason.
+        ("data", "file", "': not a directory"),
+    ],
+)
+def test_a_mount_that_cannot_be_is_refused(make: Make, tmp_path: Path, data: str, mount: str, says: str):
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError) as raised, Gate(AT_60, tmp_path / "data", tmp_path / "file"):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/letter").touch()
+    with pytest.raises(UsageError) as raised, Gate(AT_60, tmp_path / data, tmp_path / mount):
         pass
 
-    assert "': not a directory" in raised.value.message
+    assert says in raised.value.message
+    assert (tmp_path / "full/letter").exists()
 
 
 def test_a_gate_that_was_not_started_says_so(make: Make):

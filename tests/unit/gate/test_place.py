@@ -56,23 +56,22 @@ def test_a_machine_without_a_mount_table_has_no_mounts(monkeypatch: pytest.Monke
     assert [] == gate_place.mounts()
 
 
-@pytest.mark.parametrize(("platform", "name"), [("darwin", "macOS"), ("win32", "Windows")])
-def test_other_systems_are_refused_by_name(platform: str, name: str):
-    """The sentence names the system, the hint a way round."""
+@pytest.mark.parametrize(
+    ("platform", "message", "hint"),
+    [
+        ("darwin", "this is macOS", "Linux"),
+        ("win32", "this is Windows", "Linux"),
+        # In a container the device has to be handed in; the hint has the flags.
+        ("linux", "/fuse, so no program", "--device /dev/fuse --cap-add SYS_ADMIN"),
+    ],
+)
+def test_a_machine_without_fuse_is_refused(device: Path, platform: str, message: str, hint: str):
+    """The sentence names the system or the device, the hint a way round."""
     with pytest.raises(UsageError) as raised:
         gate_place.check_machine(platform=platform)
 
-    assert f"this is {name}" in raised.value.message
-    assert "Linux" in raised.value.hint
-
-
-def test_a_machine_without_fuse_is_refused(device: Path):
-    """In a container the device has to be handed in; the hint has the flags."""
-    with pytest.raises(UsageError) as raised:
-        gate_place.check_machine(platform="linux")
-
-    assert str(device) in raised.value.message
-    assert "--device /dev/fuse --cap-add SYS_ADMIN" in raised.value.hint
+    assert message in raised.value.message
+    assert hint in raised.value.hint
 
 
 def test_a_plain_user_without_fusermount3_is_refused(device: Path, monkeypatch: pytest.MonkeyPatch):
@@ -81,9 +80,8 @@ def test_a_plain_user_without_fusermount3_is_refused(device: Path, monkeypatch: 
     monkeypatch.setenv("PATH", "/nonexistent")
 
     gate_place.check_machine(platform="linux", is_root=True)
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError, match="fusermount3") as raised:
         gate_place.check_machine(platform="linux", is_root=False)
-    assert "fusermount3" in raised.value.message
     assert "fuse3" in raised.value.hint
 
 

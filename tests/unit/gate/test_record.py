@@ -182,12 +182,15 @@ def test_the_truth_names_what_made_requests_wait():
 def test_a_host_slower_than_the_emulated_disk_makes_the_run_void():
     """The share of late operations decides; the sentence has the share and the worst delay."""
     ops = (line(0).read_ops + line(0).write_ops) * 2
-    late = truth_of([line(0), line(1, late_ops=ops * 0.12, late_s_max=0.34)])
+    late_lines = [line(0), line(1, late_ops=ops * 0.12, late_s_max=0.34)]
+    late = truth_of(late_lines)
     kept_up = truth_of([line(0), line(1, late_ops=ops * 0.9 * LATE_RATIO_MAX, late_s_max=0.002)])
 
     assert late.is_void
     assert "12 % of 1,312 operations completed late, at most 340 ms late" in (late.sentence)
     assert late.sentence.startswith("This run is void")
+    # A snapshot is passed on without its truth.
+    assert "This run is void" in snapshot_of(late_lines, AT_60).note
     assert not kept_up.is_void
     assert "kept up" in kept_up.sentence
     assert "this machine is too slow for it" in late.sentence
@@ -232,13 +235,6 @@ def test_one_long_delay_differs_from_many_short_ones():
     assert (False, True) == (many.is_void, one.is_void)
     assert 0.25 == pytest.approx(json.loads(encode_truth(one, AT_60))["late_wait_ratio"])
     assert 0.0 == truth_of(lines(2)).late_wait_ratio
-
-
-def test_a_void_run_says_so_in_its_snapshot():
-    """A snapshot is passed on without its truth."""
-    record = lines(3, late_ops=600.0, late_s_max=0.2)
-
-    assert "This run is void" in snapshot_of(record, AT_60).note
 
 
 def test_the_truth_is_a_document_with_the_clock_in_it():

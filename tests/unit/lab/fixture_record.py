@@ -14,6 +14,7 @@ from plimsoll.model.ceiling import Phase
 from plimsoll.model.instance import Instance, Storage
 from plimsoll_lab.gate.config import GateSetup, has_credits, stages_of
 from plimsoll_lab.gate.record import Bound, RecordLine
+from unit.gate.gate_lines import START_S, line
 
 BEGAN_S = 1_763_640_000.0  # a whole minute
 READERS = 16
@@ -64,16 +65,12 @@ def record(
         ops, moved = float(run.served_ops[i]), float(run.served_bytes[i])
         depth = held_s * READERS + (1 - held_s) * ops * base_s
         lines.append(
-            RecordLine(
-                t=BEGAN_S + i + 1,
-                dt=1.0,
-                read_ops=ops,
-                write_ops=0.0,
-                read_bytes=moved,
-                write_bytes=0.0,
-                read_wait_s_sum=depth,
-                write_wait_s_sum=0.0,
-                queue_depth=depth,
+            line(
+                BEGAN_S - START_S + i,
+                read_bytes_per_s=moved,
+                write_bytes_per_s=0.0,
+                size_bytes=moved / ops,
+                latency_s=depth / ops,
                 balance={
                     stage.name: float(run.balance[k][i]) / stage.capacity * of.clock if has_credits(stage) else None
                     for k, stage in enumerate(chain)
@@ -82,8 +79,6 @@ def record(
                 late_ops=ops * late_ratio,
                 late_s_max=0.02 if late_ratio else 0.0,
                 late_s_sum=0.02 * ops * late_ratio,
-                stall_s_max=0.0,
-                fsyncs=0.0,
             )
         )
     return lines

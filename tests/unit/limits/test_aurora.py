@@ -78,25 +78,6 @@ def test_local_storage_is_unknown_where_nothing_is_documented(subject: Instance)
 
 
 @pytest.mark.parametrize(
-    ("engine", "db_class", "count"),
-    [
-        ("aurora-mysql", "db.t3.medium", 90),
-        ("aurora-mysql", "db.r5.large", 1000),
-        ("aurora-mysql", "db.r6g.16xlarge", 6000),
-        ("aurora-mysql", "db.r8g.48xlarge", 8000),
-        ("aurora-postgresql", "db.r5.large", 1802),
-        ("aurora-postgresql", "db.r5.4xlarge", 5000),
-    ],
-)
-def test_default_connections_of_aurora(engine: str, db_class: str, count: int):
-    """Aurora MySQL has a table, unlike MySQL; Aurora PostgreSQL the formula of PostgreSQL."""
-    (ceiling,) = of(aurora(db_class, engine=engine), Family.CONNECTIONS)
-
-    assert ceiling.value == count
-    assert ceiling.note.startswith("default" if engine == "aurora-mysql" else "upper bound")
-
-
-@pytest.mark.parametrize(
     ("capacity", "mysql", "postgresql", "note"),
     [
         (1, 90, 189, "default at a largest capacity of 1 units"),

@@ -3,30 +3,10 @@
 from plimsoll.catalog.load import catalog
 from plimsoll.limits import chain_of
 from plimsoll.model.instance import Instance, Storage
-from plimsoll.units import kib, mb_per_s, mib_per_s
+from plimsoll.units import mb_per_s
 from unit.limits.instances import instance, on
 
 GP2 = Storage(kind="gp2", size_gib=1000)
-
-
-def test_requests_meet_the_instance_then_the_volumes():
-    """
-    Throughput and IOPS of the instance, then of its four volumes; a stage carries the rates and credits
-    of one stripe, and counts I/O in units of 256 KiB.
-    """
-    chain = chain_of(instance(storage=GP2), catalog())
-    *_, throughput, ops = chain_of(instance(storage=GP2), catalog())
-
-    assert [(stage.name, stage.counts, stage.stripes) for stage in chain] == [
-        ("instance_ebs_throughput", "bytes", 1),
-        ("instance_ebs_iops", "ops", 1),
-        ("volume_throughput", "bytes", 4),
-        ("volume_iops", "ops", 4),
-    ]
-    assert (throughput.baseline, throughput.burst) == (mib_per_s(250), mib_per_s(250))
-    assert (ops.baseline, ops.burst, ops.capacity) == (750, 3000, 5.4e6)
-    assert ops.unit_bytes == kib(256)
-    assert throughput.unit_bytes is None
 
 
 def test_an_instance_bucket_promises_no_more_than_is_documented():

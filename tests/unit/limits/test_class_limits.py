@@ -59,12 +59,20 @@ def test_where_ec2_differs_its_numbers_are_used():
     assert not any("EC2 reports" in ceiling.note for ceiling in (baseline, ops_burst))
 
 
-def test_one_number_for_ever_may_come_from_ec2():
+@pytest.mark.parametrize(
+    ("db_class", "most", "words"),
+    [
+        ("db.r5.2xlarge", 1000, "EC2 reports 1,000 MB/s"),
+        # It is listed and has no numbers in the catalog.
+        ("db.x2m.xlarge", 500, "the catalog has no number for it"),
+    ],
+)
+def test_one_number_for_ever_may_come_from_ec2(db_class: str, most: float, words: str):
     """A baseline equal to the maximum is a fixed number, without a balance."""
-    (fixed,) = present(instance(ebs_limits=ec2_answer(1000, 1000)), THROUGHPUT)
+    (fixed,) = present(instance(db_class, ebs_limits=ec2_answer(most, most)), THROUGHPUT)
 
-    assert (fixed.phase, fixed.value) == (Phase.FIXED, mb_per_s(1000))
-    assert "EC2 reports 1,000 MB/s" in fixed.note
+    assert (fixed.phase, fixed.value) == (Phase.FIXED, mb_per_s(most))
+    assert words in fixed.note
 
 
 def test_what_the_catalog_has_becomes_a_legacy_limit():
@@ -129,14 +137,6 @@ def test_an_answer_that_cannot_be_is_no_answer(answer: EbsLimits):
     assert ceilings_of(instance(ebs_limits=answer), catalog()) == ceilings_of(instance(), catalog())
     with pytest.raises(CatalogError):
         ceilings_of(instance("db.r99.large", ebs_limits=answer), catalog())
-
-
-def test_a_listed_class_without_numbers_gets_ec2s():
-    """db.x2m is listed and has no numbers in the catalog."""
-    (fixed,) = present(instance("db.x2m.xlarge", ebs_limits=ec2_answer(500, 500)), THROUGHPUT)
-
-    assert fixed.value == mb_per_s(500)
-    assert "the catalog has no number for it" in fixed.note
 
 
 def test_numbers_that_the_instance_reported_are_used():

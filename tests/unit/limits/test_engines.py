@@ -134,23 +134,6 @@ def test_storage_gives_what_is_documented_for_its_engine(case: Case):
     ]
 
 
-@pytest.mark.parametrize(
-    ("engine", "kind", "size_gib"),
-    [
-        ("db2-se", "gp2", 300),  # Db2 has neither gp2 nor magnetic
-        ("sqlserver-se", "gp3", 20_000),  # SQL Server ends at 16 TiB
-        ("postgres", "gp3", 10),
-        ("postgres", "st1", 1000),
-    ],
-)
-def test_what_is_not_documented_has_no_ceiling(engine: str, kind: str, size_gib: int):
-    """A storage that RDS does not document for the engine is unknown, not guessed from another."""
-    subject = bought(engine, kind, size_gib)
-
-    assert not of(subject, IOPS)
-    assert not of(subject, THROUGHPUT)
-
-
 def test_the_standard_edition_of_an_engine_changes_nothing():
     """Editions and container databases have the storage of their engine."""
     for engines in (

@@ -30,17 +30,9 @@ def test_every_gp2_volume_has_its_own_credits():
     assert {c.balance_metric for c in ceilings} == {Metric.VOLUME_BALANCE_RATIO}
 
 
-def test_large_gp2_volumes_do_not_burst():
-    """From 1,000 GiB a volume on, the baseline is no less than the burst: one number, no credits."""
-    (ceiling,) = of(on("gp2", 4000), IOPS)
-
-    assert (ceiling.phase, ceiling.value) == (Phase.FIXED, 12_000)
-    assert ceiling.balance_metric is None
-
-
 def test_a_counted_volume_wins_over_the_striping_rule():
-    """One volume seen under 1 TiB is one volume: 3,072 IOPS and 250 MiB/s, and no credits."""
-    seen = on("gp2", 1024, volume_count=1)
+    """One volume seen under 1 TiB is one volume: 3,072 IOPS and 250 MiB/s, and no credits. No engine is needed then."""
+    seen = Instance(storage=Storage(kind="gp2", size_gib=1024, volume_count=1))
 
     assert values(of(seen, IOPS)) == {Phase.FIXED: 3072}
     assert throughput(seen) == mib_per_s(250)
@@ -83,9 +75,11 @@ def test_magnetic_storage_has_a_documented_most():
         Instance(engine="postgres", storage=Storage(kind="gp2")),
         Instance(engine="postgres", storage=Storage(size_gib=100)),
         Instance(engine="postgres"),
-        on("gp2", 100, engine="db2-se"),
+        on("gp2", 300, engine="db2-se"),  # Db2 has neither gp2 nor magnetic
+        on("gp3", 20_000, engine="sqlserver-se"),  # SQL Server ends at 16 TiB
         on("gp2", 3),
-        on("floppy", 100),
+        on("gp3", 10),
+        on("st1", 1000),
         on("io1", 1000),
         on("io2", 1000),
     ],
@@ -103,10 +97,3 @@ def test_without_an_engine_the_layout_is_known_where_all_agree():
 
     assert volumes.count == 1
     assert volumes_of(large, catalog()) is None
-
-
-def test_counted_volumes_need_no_engine():
-    """A host whose volumes were counted needs no striping rule."""
-    host = Instance(storage=Storage(kind="gp2", size_gib=1000, volume_count=4))
-
-    assert values(of(host, IOPS)) == {Phase.BASELINE: 3000, Phase.BURST: 12_000}

@@ -72,13 +72,22 @@ def test_cpu_credits_are_those_of_a_day():
         ("oracle-se2", None, 1740, "db.r5.large"),
         ("sqlserver-se", None, 32_767, "db.r5.large"),
         ("db2-se", None, 64_000, "db.r5.large"),
+        # Aurora MySQL has a table, unlike MySQL; Aurora PostgreSQL the formula of PostgreSQL.
+        ("aurora-mysql", None, 90, "db.t3.medium"),
+        ("aurora-mysql", None, 1000, "db.r5.large"),
+        ("aurora-mysql", None, 6000, "db.r6g.16xlarge"),
+        ("aurora-mysql", None, 8000, "db.r8g.48xlarge"),
+        ("aurora-postgresql", None, 1802, "db.r5.large"),
+        ("aurora-postgresql", None, 5000, "db.r5.4xlarge"),
     ],
 )
 def test_default_connections_follow_the_engine(engine: str, version: str | None, count: int, db_class: str):
     """16 GiB under the default formulas; an upper bound, or a constant. That of PostgreSQL ends at 5,000."""
-    subject = instance(db_class, engine=engine, engine_version=version)
+    (ceiling,) = of(instance(db_class, engine=engine, engine_version=version), Family.CONNECTIONS)
 
-    assert [c.value for c in of(subject, Family.CONNECTIONS)] == [count]
+    assert ceiling.value == count
+    if engine.startswith("aurora"):
+        assert ceiling.note.startswith("default" if engine == "aurora-mysql" else "upper bound")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ STORY = {
 }
 FIXED = ("4.2.0", "4.1.4", "4.0.11", "3.7.16", "3.6.23", "3.5.27")
 BROKEN = ("4.1.3", "4.0.10", "3.7.15", "3.6.22", "3.5.26", "3.4.26")
+LIFE_TIME = "LifeTimeIgnoredUnderSerializeAccept"
 NODE_0_FIXED = ("4.2.0", "4.1.3", "4.0.10", "3.7.15", "3.6.22", "3.5.26")
 OF_PGBOUNCER = {
     *("server_reset_query", "server_lifetime", "query_wait_timeout", "reserve_pool_size"),
@@ -67,46 +68,80 @@ def test_missing_facts_name_their_option(room: ServerRoom | None, flags: list[st
     assert flags == [sentence.split()[-1] for sentence in found]
 
 
-@pytest.mark.parametrize("version", BROKEN)
-def test_the_life_time_is_ignored_before_the_fix(version: str):
-    """Every branch has the defect up to the release before the published one; dead branches have it forever."""
-    cause = one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
-
-    assert cause.severity == "critical"
-    assert "2020-09-17" in cause.evidence[1].text
-
-
-@pytest.mark.parametrize("version", [*FIXED, "4.3.5", "4.7.3", "4.10.0"])
-def test_the_life_time_works_from_the_fix_on(version: str):
-    """4.2.0, 4.1.4, 4.0.11, 3.7.16, 3.6.23, 3.5.27 and every newer branch have the fix."""
-    assert "LifeTimeIgnoredUnderSerializeAccept" not in codes(pgpool(version, **STORY))
-
-
-def test_an_unknown_version_is_reported_as_unknown():
-    """Without a version the finding is a warning that names all releases with the fix."""
-    cause = one(pgpool(None, **STORY), "LifeTimeIgnoredUnderSerializeAccept")
-
-    assert cause.severity == "warning"
-    assert "this version is unknown" in cause.title
-    assert all(version in cause.evidence[1].text for version in FIXED)
+OF_PGPOOL = (
+    # Every branch has the defect up to the release before the published one; dead branches have it forever.
+    *((version, STORY, LIFE_TIME, "critical") for version in BROKEN),
+    *((version, STORY, LIFE_TIME, None) for version in (*FIXED, "4.3.5", "4.7.3", "4.10.0")),
+    (None, STORY, LIFE_TIME, "warning"),
+    # Without the lock, with a child_life_time, or without a life time, it has no effect.
+    *(
+        ("4.1.3", {**STORY, **change}, LIFE_TIME, None)
+        for change in ({"serialize_accept": "off"}, {"child_life_time": "300"}, {"connection_life_time": "0"})
+    ),
+    # 4.1.0 to 4.1.8 and 4.2.0 to 4.2.5 can refuse clients too early.
+    *(
+        (version, {}, "ClientsMiscounted", severity)
+        for version, severity in (("4.0.9", None), ("4.1.8", "note"), ("4.1.9", None), ("4.2.5", "note"))
+    ),
+    # In dynamic mode spare children end, whatever their time.
+    ("4.5.2", {"child_life_time": "0"}, "CachedServersNeverEnd", "warning"),
+    ("4.5.2", {"child_life_time": "0", "process_management_mode": "dynamic"}, "CachedServersNeverEnd", None),
+)
+TRANSACTION, SESSION = {"pool_mode": "transaction"}, {"pool_mode": "session"}
+KEPT = {"max_prepared_statements": "100"}
+FOUND_IN_TRANSACTION_MODE = (
+    ("1.25.0", {"server_reset_query": "DISCARD ALL"}, "ResetNeverRuns"),
+    ("1.25.0", {"server_reset_query_always": "1"}, "ResetAlways"),
+    ("1.21.0", {"server_reset_query_always": "1", **KEPT}, "ResetForgetsPrepared"),
+    ("1.25.0", {}, "IdleTransactionsPinServers"),
+    ("1.25.0", {}, "SessionFeaturesLost"),
+)
+OF_PGBOUNCER_BY_MODE = (
+    # They break before 1.21 always, from 1.21 on by default, and from 1.24 on only if disabled.
+    *(
+        (version, {**TRANSACTION, **settings}, "PreparedStatementsBreak", severity)
+        for version, settings, severity in (
+            ("1.20.1", {}, "warning"),
+            ("1.21.0", {}, "warning"),
+            ("1.23.1", {}, "warning"),
+            ("1.23.1", KEPT, None),
+            ("1.24.0", {}, None),
+            ("1.24.0", {"max_prepared_statements": "0"}, "warning"),
+            (None, {}, "note"),
+            (None, {"max_prepared_statements": "0"}, "warning"),
+        )
+    ),
+    *((version, {**TRANSACTION, **settings}, code, "any") for version, settings, code in FOUND_IN_TRANSACTION_MODE),
+    *((version, {**SESSION, **settings}, code, None) for version, settings, code in FOUND_IN_TRANSACTION_MODE),
+    # BEGIN is an error there.
+    ("1.25.0", {"pool_mode": "statement"}, "TransactionsRefused", "any"),
+)
 
 
 @pytest.mark.parametrize(
-    "change", [{"serialize_accept": "off"}, {"child_life_time": "300"}, {"connection_life_time": "0"}], ids=str
+    ("lints", "version", "settings", "code", "severity"),
+    [*((pgpool, *row) for row in OF_PGPOOL), *((pgbouncer, *row) for row in OF_PGBOUNCER_BY_MODE)],
+    ids=lambda x: getattr(x, "__name__", x) if not isinstance(x, dict) else " ".join(x.values()),
 )
-def test_the_defect_needs_all_three_settings(change: dict[str, str]):
-    """Without the lock, with a child_life_time, or without a life time, the defect has no effect."""
-    found = codes(pgpool("4.1.3", **{**STORY, **change}))
+def test_a_finding_depends_on_version_and_setting(lints, version, settings: dict[str, str], code: str, severity):
+    """Where it fires, and where it does not; a severity of any is asserted elsewhere."""
+    found = [cause.severity for cause in lints(version, **settings) if cause.code == code]
 
-    assert "LifeTimeIgnoredUnderSerializeAccept" not in found
+    assert ([severity] if severity else []) == (["any"] * len(found) if severity == "any" else found)
+
+
+def test_the_defect_of_the_life_time_is_dated_and_an_unknown_version_said():
+    """The release with the fix has its day; without a version all releases with it are named."""
+    known, unknown = (one(pgpool(version, **STORY), LIFE_TIME) for version in ("4.1.3", None))
+
+    assert "2020-09-17" in known.evidence[1].text
+    assert "this version is unknown" in unknown.title
+    assert all(version in unknown.evidence[1].text for version in FIXED)
 
 
 def test_the_upgrade_stays_in_the_branch():
     """4.0.5 needs 4.0.11; a branch without a fix needs the oldest branch that has one."""
-    found = {
-        version: one(pgpool(version, **STORY), "LifeTimeIgnoredUnderSerializeAccept").remedies[0].text
-        for version in ("4.0.5", "3.4.2")
-    }
+    found = {version: one(pgpool(version, **STORY), LIFE_TIME).remedies[0].text for version in ("4.0.5", "3.4.2")}
 
     assert found == {"4.0.5": "Upgrade to 4.0.11 or later.", "3.4.2": "Upgrade to 3.5.27 or later."}
 
@@ -157,14 +192,6 @@ def test_cancelling_needs_twice_as_many():
     assert pgpool("4.3.5", ServerRoom(connection_max=259)) == []
 
 
-def test_default_settings_are_sound():
-    """Default settings and an unknown server give no finding."""
-    assert pgpool() == []
-    assert pgpool("4.3.5") == []
-    assert pgbouncer() == []
-    assert pgbouncer("1.18.0") == []
-
-
 @pytest.mark.parametrize(
     ("settings", "code", "severity"),
     [
@@ -199,67 +226,6 @@ def test_settings_that_conflict(settings: dict, code: str, severity: str):
     assert (cause.code, cause.severity) == (code, severity)
 
 
-def test_only_some_releases_miscount_their_clients():
-    """4.1.0 to 4.1.8 and 4.2.0 to 4.2.5 can refuse clients too early, unless connections are reserved."""
-    has = {v: "ClientsMiscounted" in codes(pgpool(v)) for v in ("4.0.9", "4.1.8", "4.1.9", "4.2.5")}
-
-    assert has == {"4.0.9": False, "4.1.8": True, "4.1.9": False, "4.2.5": True}
-    assert pgpool("4.2.5", reserved_connections="1") == []
-
-
-@pytest.mark.parametrize(
-    ("version", "settings", "severity"),
-    [
-        ("1.20.1", {}, "warning"),
-        ("1.21.0", {}, "warning"),
-        ("1.23.1", {}, "warning"),
-        ("1.23.1", {"max_prepared_statements": "100"}, None),
-        ("1.24.0", {}, None),
-        ("1.24.0", {"max_prepared_statements": "0"}, "warning"),
-        (None, {}, "note"),
-        (None, {"max_prepared_statements": "0"}, "warning"),
-    ],
-)
-def test_prepared_statements_depend_on_version_and_setting(version, settings, severity):
-    """They break before 1.21 always, from 1.21 on by default, and from 1.24 on only if disabled."""
-    found = pgbouncer(version, pool_mode="transaction", **settings)
-    texts = [cause.severity for cause in found if cause.code == "PreparedStatementsBreak"]
-
-    assert texts == ([severity] if severity else [])
-
-
-def test_session_mode_keeps_sessions():
-    """Lost session state is reported only for pools in transaction or statement mode."""
-    shared = pgbouncer("1.25.0", pool_mode="transaction")
-    one_database = pgbouncer("1.25.0", (PooledDatabase(name="orders", mode="transaction"),), pool_mode="session")
-
-    assert "SessionFeaturesLost" in codes(shared)
-    assert "SessionFeaturesLost" in codes(one_database)
-    assert pgbouncer("1.25.0", pool_mode="session") == []
-    assert "advisory locks" in one(shared, "SessionFeaturesLost").text
-    assert "LISTEN" in one(shared, "SessionFeaturesLost").text
-
-
-@pytest.mark.parametrize(
-    ("version", "settings", "code"),
-    [
-        ("1.25.0", {"server_reset_query": "DISCARD ALL"}, "ResetNeverRuns"),
-        ("1.25.0", {"server_reset_query_always": "1"}, "ResetAlways"),
-        ("1.21.0", {"server_reset_query_always": "1", "max_prepared_statements": "100"}, "ResetForgetsPrepared"),
-        ("1.25.0", {}, "IdleTransactionsPinServers"),
-    ],
-)
-def test_findings_of_transaction_mode(version: str, settings: dict, code: str):
-    """A reset that never runs, one that always runs, one that forgets statements, and pinned servers."""
-    assert code in codes(pgbouncer(version, pool_mode="transaction", **settings))
-    assert code not in codes(pgbouncer(version, pool_mode="session", **settings))
-
-
-def test_statement_mode_refuses_transactions():
-    """BEGIN is an error there."""
-    assert one(pgbouncer("1.25.0", pool_mode="statement"), "TransactionsRefused")
-
-
 def test_pools_are_summed_over_databases():
     """20 + 5 for one database and 80 + 5 for another make 110; max_db_connections bounds each."""
     databases = (PooledDatabase(name="a"), PooledDatabase(name="b", size_max=80))
@@ -273,27 +239,32 @@ def test_pools_are_summed_over_databases():
     assert "PoolsExceedMaxConnections" not in codes(bounded)
 
 
-def test_dynamic_children_end_their_cached_backends():
-    """In dynamic mode spare children end, whatever their time."""
-    never = {"child_life_time": "0"}
-
-    assert "CachedServersNeverEnd" in codes(pgpool("4.5.2", **never))
-    assert "CachedServersNeverEnd" not in codes(pgpool("4.5.2", process_management_mode="dynamic", **never))
-
-
-def test_a_pooler_that_saves_no_connection_is_found():
-    """100 clients that may open 100 servers gain no connection."""
-    databases = (PooledDatabase(name="a", size_max=100),)
-
-    assert "NothingShared" in codes(pgbouncer("1.25.0", databases, max_client_conn="100"))
-    assert pgbouncer("1.25.0", databases, max_client_conn="1000") == []
-
-
 @pytest.mark.parametrize(
-    "settings",
-    [{"min_pool_size": "20"}, {"server_idle_timeout": "3600"}, {"query_timeout": "120"}, {"reserve_pool_size": "5"}],
-    ids=str,
+    "found",
+    [
+        pgpool(),
+        pgpool("4.3.5"),
+        pgpool("4.2.5", reserved_connections="1"),
+        pgbouncer(),
+        pgbouncer("1.18.0"),
+        pgbouncer("1.25.0", **SESSION),
+        pgbouncer("1.25.0", (PooledDatabase(name="a", size_max=100),), max_client_conn="1000"),
+        # Equal bounds contradict nothing.
+        pgbouncer("1.25.0", min_pool_size="20"),
+        pgbouncer("1.25.0", server_idle_timeout="3600"),
+        pgbouncer("1.25.0", query_timeout="120"),
+        pgbouncer("1.25.0", reserve_pool_size="5"),
+    ],
 )
-def test_settings_that_just_agree_are_sound(settings: dict):
-    """Equal bounds contradict nothing."""
-    assert pgbouncer("1.25.0", **settings) == []
+def test_sound_settings_give_no_finding(found: list[Cause]):
+    """Defaults, an unknown server, bounds that just agree, a pool that is shared by ten times as many clients."""
+    assert [] == found
+
+
+def test_one_database_in_transaction_mode_loses_sessions_and_a_pool_as_large_as_its_clients_saves_nothing():
+    """Of a database's own mode the text names what is lost; 100 clients that may open 100 servers gain no connection."""
+    own_mode = pgbouncer("1.25.0", (PooledDatabase(name="orders", mode="transaction"),), **SESSION)
+    text = one(own_mode, "SessionFeaturesLost").text
+
+    assert all(words in text for words in ("advisory locks", "LISTEN"))
+    assert one(pgbouncer("1.25.0", (PooledDatabase(name="a", size_max=100),), max_client_conn="100"), "NothingShared")

@@ -1,6 +1,5 @@
 """Names in printed commands, run in a real shell that a name must not get hold of."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from plimsoll.model.database import Observation
 from plimsoll.model.instance import Instance, Storage
 from plimsoll.model.shell import command_line, shell_word
 from plimsoll.plan.market.rules import commands_of
+from programs import ran
 
 HOSTILE = (
     '"sch.ema"."$(touch pwned)"',
@@ -39,7 +39,7 @@ aws() { note aws "$@"; }
 
 def pasted(command: str, folder: Path) -> list[str]:
     """The words that a program gets when the command is pasted into bash; nothing else may happen."""
-    done = subprocess.run(["bash", "-c", _NOTE + command], cwd=folder, capture_output=True, text=True, check=False)
+    done = ran(["bash", "-c", _NOTE + command], cwd=folder)
     assert not done.returncode, done.stderr
     assert ["given"] == [path.name for path in folder.iterdir()]
     return (folder / "given").read_text().split("\0")[:-1]

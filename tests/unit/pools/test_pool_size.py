@@ -198,22 +198,17 @@ def test_rounding_up_stays_within_the_server():
     assert 2 == found.pool
 
 
-def test_a_connection_is_taken_while_a_transaction_is_idle_too():
-    """8 sessions at work need 20 connections if a transaction runs a statement for two fifths of its time."""
-    room = ServerCapacity(vcpu_count=4, taken_ratio=2.5)
-    sizing = size_pools(shaped(1), room)
-
-    assert (8, 20, 20) == (sizing.runs, sizing.target, sizing.recommended[0].pool)
-    assert any("so 8 sessions at work need 20 connections" in note for note in sizing.notes)
-
-
-@pytest.mark.parametrize("ratio", [None, 1.0, 0.5])
-def test_a_ratio_of_one_or_none_changes_nothing(ratio: float | None):
-    """Nor does a measurement below one, which cannot be."""
+@pytest.mark.parametrize(("ratio", "target"), [(2.5, 20), (None, 8), (1.0, 8), (0.5, 8)])
+def test_a_connection_is_taken_while_a_transaction_is_idle_too(ratio: float | None, target: int):
+    """
+    8 sessions at work need 20 connections if a transaction runs a statement for two fifths of its time. A ratio below
+    one cannot be, and changes nothing.
+    """
     sizing = size_pools(shaped(1), ServerCapacity(vcpu_count=4, taken_ratio=ratio))
+    words = f"so 8 sessions at work need {target} connections"
 
-    assert (8, 8) == (sizing.runs, sizing.target)
-    assert not any("held" in note for note in sizing.notes)
+    assert (8, target, target) == (sizing.runs, sizing.target, sizing.recommended[0].pool)
+    assert (target > 8) == any(words in note for note in sizing.notes) == any("held" in note for note in sizing.notes)
 
 
 def test_a_measured_curve_comes_before_the_rule_of_thumb():

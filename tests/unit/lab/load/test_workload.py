@@ -9,6 +9,7 @@ import pytest
 from plimsoll.errors import UsageError
 from plimsoll_lab.load.workload import Clients, Workload, workload_of
 from plimsoll_lab.servers.postgres import Postgres
+from programs import script
 
 SUMMARY = """\
 transaction type: <builtin: select only>
@@ -30,7 +31,6 @@ def server(tmp_path: Path):
 
     def made(*, says: str = "", tells: str = "", then: str = "exit 0") -> Postgres:
         folder = tmp_path / "bin"
-        folder.mkdir()
         (tmp_path / "says").write_text(says)
         (tmp_path / "tells").write_text(tells)
         bodies = {
@@ -39,8 +39,7 @@ def server(tmp_path: Path):
             "pgbench": f'echo "$@" > {tmp_path}/arguments; cat {tmp_path}/says; cat {tmp_path}/tells >&2; {then}',
         }
         for name, body in bodies.items():
-            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
-            (folder / name).chmod(0o755)
+            script(folder / name, body)
         return Postgres(binaries=folder)
 
     return made

@@ -10,6 +10,7 @@ from plimsoll_lab.servers import debian
 from plimsoll_lab.servers.debian import DebianFile
 from plimsoll_lab.servers.package import DebianPackage
 from plimsoll_lab.servers.store import ServerStore, download_bytes
+from programs import script
 
 SMALL = DebianPackage(name="small", title="Small", packages=("small-server",))
 URIS = """Reading package lists...
@@ -42,17 +43,10 @@ echo library > "$3/usr/lib/x86_64-linux-gnu/$(basename "$2").so"
 @pytest.fixture
 def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Programs `apt-get` and `dpkg-deb` that say and do what the real ones do."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    say(programs / "apt-get", APT_GET)
-    say(programs / "dpkg-deb", DPKG_DEB)
+    programs = script(tmp_path / "bin/apt-get", APT_GET).parent
+    script(programs / "dpkg-deb", DPKG_DEB)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
     return programs
-
-
-def say(program: Path, script: str) -> None:
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
 
 
 def test_what_a_server_loads_comes_with_it_and_nothing_else(clients: Path):
@@ -98,7 +92,7 @@ def test_a_folder_in_a_program_is_made_relative(tmp_path: Path, clients: Path):
         name="small", title="Small", packages=("small-server",), fixed_folder=("usr/bin/small", "/usr/share/small")
     )
     home = ServerStore(tmp_path / "cache").get(fixed)
-    say(clients / "dpkg-deb", "mkdir -p $3/usr/bin; echo other > $3/usr/bin/small")
+    script(clients / "dpkg-deb", "mkdir -p $3/usr/bin; echo other > $3/usr/bin/small")
 
     assert "reads usr/share/small/ now\n" == (home / "usr/bin/small").read_text()
     with pytest.raises(SourceError, match="does not have the folder '/usr/share/small' in it"):
@@ -118,7 +112,7 @@ def test_a_folder_in_a_program_is_made_relative(tmp_path: Path, clients: Path):
 def test_apt_that_fails_is_quoted_and_nothing_is_kept(
     tmp_path: Path, clients: Path, says: str, kind: type[Exception], sentence: str
 ):
-    say(clients / "apt-get", f'echo "{says}"; exit 100')
+    script(clients / "apt-get", f'echo "{says}"; exit 100')
     store = ServerStore(tmp_path / "cache")
 
     with pytest.raises(kind, match=sentence):
@@ -138,7 +132,7 @@ def test_a_machine_that_is_no_debian_is_told(tmp_path: Path, clients: Path, monk
 
 def test_a_package_that_is_missing_has_the_version_and_size_of_apt(clients: Path):
     """One question for all of them; without apt there is no answer."""
-    say(clients / "apt-cache", "printf 'Package: small-server\\nVersion: 1.2-3\\nSize: 7000\\nTag: x\\n\\n'")
+    script(clients / "apt-cache", "printf 'Package: small-server\\nVersion: 1.2-3\\nSize: 7000\\nTag: x\\n\\n'")
 
     assert {"small": DebianFile("small-server", "1.2-3", 7000)} == debian.versions([SMALL])
     (clients / "apt-cache").unlink()

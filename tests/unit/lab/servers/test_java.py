@@ -7,15 +7,12 @@ import pytest
 from plimsoll.errors import UsageError
 from plimsoll.fleet.spark.java import find_java, version_of
 from plimsoll_lab.servers.java import last_error
+from programs import script
 
 
 def java(folder: Path, says: str) -> Path:
     """A program `bin/java` that says its version, on standard error as Java does."""
-    program = folder / "bin/java"
-    program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
-    program.chmod(0o755)
-    return program
+    return script(folder / "bin/java", f"echo '{says}' >&2")
 
 
 @pytest.mark.parametrize(

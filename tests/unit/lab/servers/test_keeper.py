@@ -51,16 +51,32 @@ def kept(tmp_path: Path):
     process.communicate(timeout=60)
 
 
+def begin(kept, script: str, **more) -> None:
+    """Let the keeper run a server of these lines of shell."""
+    process, directory = kept
+    process.stdin.write(job(directory, ["sh", "-c", script], **more) + "\n")
+    process.stdin.flush()
+
+
+def begun(kept, ready: Path, script: str, **more) -> str:
+    """The same of a server that writes to a pipe once it is ready; what it writes."""
+    os.mkfifo(ready)
+    begin(kept, script, **more)
+    return ready.read_text()
+
+
+def assert_ended(pid: int) -> None:
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_path: Path):
     """Closing the keeper's input looks like the end of its owner."""
     process, directory = kept
     # The server answers SIGINT by writing beside its directory, and opens a pipe when it is ready.
     ready = tmp_path / "ready"
-    os.mkfifo(ready)
     script = f"trap 'kill $!; echo interrupted > {tmp_path}/end; exit' INT; sleep 600 & echo $$ > {ready}; wait"
-    process.stdin.write(job(directory, ["sh", "-c", script]) + "\n")
-    process.stdin.flush()
-    server = int(ready.read_text())
+    server = int(begun(kept, ready, script))
     os.kill(server, 0)
     output, _ = process.communicate(timeout=60)
 
@@ -68,15 +84,13 @@ def test_the_server_ends_and_the_directory_goes_when_the_owner_does(kept, tmp_pa
     assert "" == output
     assert "interrupted\n" == (tmp_path / "end").read_text()
     assert not directory.exists()
-    with pytest.raises(ProcessLookupError):
-        os.kill(server, 0)
+    assert_ended(server)
 
 
 def test_the_output_of_a_server_that_ends_by_itself_is_kept(kept):
     """The owner gets the end of the log before the directory is removed."""
     process, directory = kept
-    process.stdin.write(job(directory, ["sh", "-c", "echo no space left; exit 1"]) + "\n")
-    process.stdin.flush()
+    begin(kept, "echo no space left; exit 1")
     output = process.stdout.read()
     process.wait(timeout=60)
 
@@ -89,9 +103,7 @@ def test_the_whole_log_of_a_server_that_ends_by_itself_is_kept(kept, tmp_path: P
     """Where the owner wants it, readable by its account only; the folder is made."""
     process, directory = kept
     place = tmp_path / "logs/server.log"
-    script = "seq 1 5000; echo no space left; exit 1"
-    process.stdin.write(job(directory, ["sh", "-c", script], kept_log=place) + "\n")
-    process.stdin.flush()
+    begin(kept, "seq 1 5000; echo no space left; exit 1", kept_log=place)
     output = process.stdout.read()
     process.wait(timeout=60)
 
@@ -105,36 +117,26 @@ def test_the_log_of_a_server_that_did_not_get_ready_is_kept(kept, tmp_path: Path
     """It runs, and its owner gives it up."""
     process, directory = kept
     place, ready = tmp_path / "server.log", tmp_path / "ready"
-    os.mkfifo(ready)
     script = f"echo waiting for the disk; echo $$ > {ready}; exec sleep 600"
-    process.stdin.write(job(directory, ["sh", "-c", script], kept_log=place) + "\n")
-    process.stdin.flush()
-    server = int(ready.read_text())
+    server = int(begun(kept, ready, script, kept_log=place))
     output, _ = process.communicate("keep\n", timeout=60)
 
     assert "waiting for the disk\n" == output == place.read_text()
     assert not directory.exists()
-    with pytest.raises(ProcessLookupError):
-        os.kill(server, 0)
+    assert_ended(server)
 
 
 def test_what_a_killed_server_leaves_is_ended(kept, tmp_path: Path):
     """A child in a session of its own, which does not end with its parent."""
     process, directory = kept
     ready = tmp_path / "ready"
-    os.mkfifo(ready)
-    child = f"echo $$ > {ready}; exec sleep 600"
-    script = f"setsid --fork sh -c '{child}'; kill -9 $$"
-    process.stdin.write(job(directory, ["sh", "-c", script]) + "\n")
-    process.stdin.flush()
-    left = int(ready.read_text())
+    left = int(begun(kept, ready, f"setsid --fork sh -c 'echo $$ > {ready}; exec sleep 600'; kill -9 $$"))
     os.kill(left, 0)
     process.wait(timeout=60)
 
     assert 1 == process.returncode
     assert not directory.exists()
-    with pytest.raises(ProcessLookupError):
-        os.kill(left, 0)
+    assert_ended(left)
 
 
 def test_a_preparation_that_fails_stops_it(kept, tmp_path: Path):
@@ -178,11 +180,7 @@ def test_lent_folders_go_only_with_an_owner_that_ends_silently(kept, tmp_path: P
     data = tmp_path / "data"
     (data / "base").mkdir(parents=True)
     ready = tmp_path / "ready"
-    os.mkfifo(ready)
-    script = f"trap 'kill $!; exit' INT; sleep 600 & echo ready > {ready}; wait"
-    process.stdin.write(job(directory, ["sh", "-c", script], also_remove=(data,)) + "\n")
-    process.stdin.flush()
-    ready.read_text()
+    begun(kept, ready, f"trap 'kill $!; exit' INT; sleep 600 & echo ready > {ready}; wait", also_remove=(data,))
     process.communicate(word, timeout=60)
 
     assert stays == data.exists()

@@ -11,6 +11,7 @@ from plimsoll_lab.servers import pip
 from plimsoll_lab.servers.account import ServerAccount
 from plimsoll_lab.servers.package import PipPackage
 from plimsoll_lab.servers.store import ServerStore
+from programs import script
 
 LOCK = "small==1.0 --hash=sha256:00\n"
 
@@ -31,18 +32,12 @@ SMALL = Locked(name="small", title="Small", version="1.0", size_bytes=1_200_000)
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program `pip3` that says what pip says, and leaves a file in the environment."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    say(programs / "pip3", "echo '  Downloading small-1.0-py3-none-any.whl (1.2 MB)'; touch ${2%/bin/python}/done")
-    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    says = "echo '  Downloading small-1.0-py3-none-any.whl (1.2 MB)'; touch ${2%/bin/python}/done"
+    client = script(tmp_path / "bin/pip3", says)
+    monkeypatch.setenv("PATH", f"{client.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
     monkeypatch.setattr(pip, "find_spec", lambda _name: None)
     monkeypatch.setattr(pip, "unprivileged_account", ServerAccount)
-    return programs / "pip3"
-
-
-def say(program: Path, script: str) -> None:
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+    return client
 
 
 def test_an_environment_is_made_once_and_counted(tmp_path: Path, client: Path):
@@ -94,7 +89,7 @@ def test_an_environment_that_is_of_no_use_is_made_again(
     ],
 )
 def test_pip_that_fails_is_quoted_and_nothing_is_kept(tmp_path: Path, client: Path, says: str, sentence: str):
-    say(client, f"echo '{says}'; exit 1")
+    script(client, f"echo '{says}'; exit 1")
     store = ServerStore(tmp_path / "cache")
 
     with pytest.raises(SourceError, match=sentence):

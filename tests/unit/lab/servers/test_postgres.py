@@ -9,6 +9,7 @@ from plimsoll.errors import UsageError
 from plimsoll_lab.servers import account, postgres
 from plimsoll_lab.servers.account import ServerAccount, unprivileged_account
 from plimsoll_lab.servers.postgres import Postgres, wheel_binaries
+from programs import script
 
 
 def test_a_missing_wheel_names_the_command_that_installs_it(monkeypatch):
@@ -65,11 +66,8 @@ def test_two_servers_have_two_passwords(tmp_path):
 
 
 def installed(folder: Path, *programs: str) -> Path:
-    folder.mkdir()
     for name in programs:
-        program = folder / name
-        program.write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)'\n")
-        program.chmod(0o755)
+        script(folder / name, "echo 'postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)'")
     return folder
 
 

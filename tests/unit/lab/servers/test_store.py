@@ -11,6 +11,7 @@ from plimsoll.errors import SourceError, UsageError
 from plimsoll_lab.servers.layout import lay_out
 from plimsoll_lab.servers.package import LockedFile, MavenPackage, ServerModule
 from plimsoll_lab.servers.store import ServerStore, default_store
+from programs import script
 
 JAR = b"a jar"
 
@@ -32,15 +33,12 @@ def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     brought = tmp_path / "registry"
     brought.mkdir()
     (brought / "small.jar").write_bytes(JAR)
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "mvn").write_text(
-        "#!/bin/sh\n"
+    programs = script(
+        tmp_path / "bin/mvn",
         'for word; do case "$word" in -DoutputDirectory=*) to="${word#*=}";; esac; done\n'
         f'mkdir -p "$to" && cp {brought}/* "$to"\n'
-        "echo '[INFO] Downloaded from central: scheme://host/group/small/1.0/small.jar (5 B at 1 kB/s)'\n"
-    )
-    (programs / "mvn").chmod(0o755)
+        "echo '[INFO] Downloaded from central: scheme://host/group/small/1.0/small.jar (5 B at 1 kB/s)'",
+    ).parent
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
     return brought
 
@@ -87,9 +85,7 @@ def test_without_maven_the_package_of_debian_is_named(tmp_path: Path, monkeypatc
 
 def test_maven_that_fails_is_quoted(tmp_path: Path, maven: Path):
     """Its first error is the reason."""
-    (tmp_path / "bin/mvn").write_text(
-        "#!/bin/sh\necho '[ERROR] Could not resolve small'\necho '[ERROR] more'\nexit 1\n"
-    )
+    script(tmp_path / "bin/mvn", "echo '[ERROR] Could not resolve small'\necho '[ERROR] more'\nexit 1")
 
     with pytest.raises(SourceError, match=r"could not bring Small 1\.0: Could not resolve small"):
         ServerStore(tmp_path / "cache").get(SMALL)

@@ -12,6 +12,7 @@ from plimsoll_lab.model.sweep import Direction, Pattern
 from plimsoll_lab.sweep import fio
 from plimsoll_lab.sweep.fio import parts_of, point_of, sweep_path
 from plimsoll_lab.sweep.plan import ByteBudget, Step, SweepPlan, check_plan
+from programs import script
 
 STEP = Step(size_bytes=64 * KIB, pattern=Pattern.SCATTERED, direction=Direction.READ, depth=32, length_s=4.0)
 
@@ -54,17 +55,18 @@ def test_ramp_and_drain_do_not_count():
     assert [] == parts_of("", STEP)
 
 
-@pytest.mark.parametrize("text", ["", "fio: failed", "{}", '{"jobs": [{}]}'])
-def test_what_is_not_fios_document_is_refused(text):
-    """An old or broken fio is one sentence."""
-    with pytest.raises(SourceError, match="fio's output is not"):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        # An old or broken fio is one sentence.
+        *((text, "fio's output is not") for text in ("", "fio: failed", "{}", '{"jobs": [{}]}')),
+        # A disk that completed nothing in time has no rate, and none of zero.
+        (printed(io_bytes=0), "completed no request"),
+    ],
+)
+def test_what_is_no_measurement_is_refused(text: str, says: str):
+    with pytest.raises(SourceError, match=says):
         point_of(text, STEP, "")
-
-
-def test_nothing_done_is_not_a_rate_of_zero():
-    """A disk that completed nothing in time has no rate."""
-    with pytest.raises(SourceError, match="completed no request"):
-        point_of(printed(io_bytes=0), STEP, "")
 
 
 def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
@@ -80,10 +82,7 @@ def test_without_fio_the_package_is_named(monkeypatch, tmp_path: Path):
 
 def test_a_fio_that_fails_says_why(monkeypatch, tmp_path: Path):
     """Its last line is the message; no file of ours stays."""
-    program = tmp_path / "bin" / "fio"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho 'fio: pid=1, err=22/file:x, error=Invalid argument'; exit 1\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "bin/fio", "echo 'fio: pid=1, err=22/file:x, error=Invalid argument'; exit 1")
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     file = tmp_path / "data"
     file.write_bytes(b"x" * MIB)

@@ -38,38 +38,32 @@ def check(db_class: str, past: Snapshot) -> tuple[list[str], tuple[str, ...]]:
     return [f.code for f in found], notes
 
 
-@pytest.mark.parametrize(("reads", "codes"), [(1500.0, []), (1799.0, []), (1801.0, ["SteadyLoadAboveBaseline"])])
-def test_a_mean_above_the_baseline_cannot_be_held(reads: float, codes: list[str]):
-    """db.m5.large holds 3,600 IOPS: reads and writes count together."""
-    past = history({Metric.READ_OPS_PER_S: reads, Metric.WRITE_OPS_PER_S: 1800.0})
-
-    assert codes == check("db.m5.large", past)[0]
+READS, WRITES, CPU = Metric.READ_OPS_PER_S, Metric.WRITE_OPS_PER_S, Metric.CPU_RATIO
 
 
-def test_a_class_without_bursts_is_not_burst_only():
-    """db.r5.12xlarge has no burst: its number is a limit, which a diagnosis judges."""
-    past = history({Metric.READ_OPS_PER_S: 50_000.0, Metric.WRITE_OPS_PER_S: 1.0})
-
-    assert [] == check("db.r5.12xlarge", past)[0]
+@pytest.mark.parametrize(
+    ("db_class", "past", "codes"),
+    [
+        # db.m5.large holds 3,600 IOPS: reads and writes count together.
+        ("db.m5.large", {READS: 1500.0, WRITES: 1800.0}, []),
+        ("db.m5.large", {READS: 1799.0, WRITES: 1800.0}, []),
+        ("db.m5.large", {READS: 1801.0, WRITES: 1800.0}, ["SteadyLoadAboveBaseline"]),
+        # Reads alone are no total.
+        ("db.m5.large", {READS: 9000.0}, []),
+        # db.r5.12xlarge has no burst: its number is a limit, which a diagnosis judges.
+        ("db.r5.12xlarge", {READS: 50_000.0, WRITES: 1.0}, []),
+        # 29 % of the two vCPUs of db.m5.large are 0.58; db.t3.large earns for 0.6, and db.t3.medium for 0.4.
+        ("db.t3.large", {CPU: 0.29}, []),
+        ("db.t3.medium", {CPU: 0.29}, ["SteadyCPUAboveBaseline"]),
+    ],
+)
+def test_a_mean_above_the_baseline_cannot_be_held(db_class: str, past: dict[Metric, float], codes: list[str]):
+    assert codes == check(db_class, history(past))[0]
 
 
 def test_a_short_history_is_a_note():
     """Six hours say nothing of a steady load."""
-    past = history({Metric.READ_OPS_PER_S: 9000.0, Metric.WRITE_OPS_PER_S: 1.0}, seconds=DAY_S // 4)
-    codes, notes = check("db.m5.large", past)
+    codes, notes = check("db.m5.large", history({READS: 9000.0, WRITES: 1.0}, seconds=DAY_S // 4))
 
     assert [] == codes
     assert any("24 h" in note for note in notes)
-
-
-def test_missing_writes_leave_the_load_open():
-    """Reads alone are no total."""
-    assert [] == check("db.m5.large", history({Metric.READ_OPS_PER_S: 9000.0}))[0]
-
-
-def test_cpu_is_counted_in_vcpus():
-    """30 % of the two vCPUs of db.m5.large are 0.6; db.t3.large earns for 0.6, and db.t3.medium for 0.4."""
-    past = history({Metric.CPU_RATIO: 0.29})
-
-    assert [] == check("db.t3.large", past)[0]
-    assert ["SteadyCPUAboveBaseline"] == check("db.t3.medium", past)[0]

@@ -39,15 +39,19 @@ def test_storage_just_below_four_volumes_is_mentioned_with_its_price():
     assert ("BelowStripingThreshold", Decimal("1.150")) == (one.code, one.usd_per_month)
 
 
-def test_small_storage_of_a_small_class_is_not_mentioned():
-    """300 GiB more would cost more than a twentieth of the instance; and a class without the IOPS gains nothing."""
-    assert () == found(state("gp3", 100, db_class="db.m6g.large"))
-    assert () == found(state("gp3", 390, db_class="db.t3.micro"))
-
-
-def test_sql_server_is_not_striped():
-    """RDS documents one volume for it, so there is no threshold."""
-    assert () == found(state("gp3", 390, engine="sqlserver-se", db_class="db.r5.8xlarge"))
+@pytest.mark.parametrize(
+    "sound",
+    [
+        # 300 GiB more would cost more than a twentieth of the instance.
+        state("gp3", 100, db_class="db.m6g.large"),
+        # A class without the IOPS gains nothing.
+        state("gp3", 390, db_class="db.t3.micro"),
+        # RDS documents one volume for SQL Server, so there is no threshold.
+        state("gp3", 390, engine="sqlserver-se", db_class="db.r5.8xlarge"),
+    ],
+)
+def test_storage_that_gains_nothing_is_not_mentioned(sound: DeclaredState):
+    assert () == found(sound)
 
 
 @pytest.mark.parametrize(

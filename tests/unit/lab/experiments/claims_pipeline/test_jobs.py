@@ -1,12 +1,12 @@
 """The jobs of the pipeline, with a database that writes down what it was told."""
 
-import time
 from pathlib import Path
 from threading import Event
 from typing import Self
 
 import pytest
 
+from patience import until
 from plimsoll.errors import SourceError
 from plimsoll_lab.experiments.claims_pipeline import jobs as jobs_module
 from plimsoll_lab.experiments.claims_pipeline.database import VIEWS
@@ -95,10 +95,7 @@ def batch(folder: Path, path: LoadPath, *, count: int = 1, pace: ToldPace | None
 
 
 def wait_for(condition) -> None:
-    end = time.monotonic() + 60
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert condition()
+    assert until(condition, 60)
 
 
 def test_the_old_path_takes_the_time_of_the_disk_twice(told, tmp_path: Path):

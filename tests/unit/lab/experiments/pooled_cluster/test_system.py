@@ -12,6 +12,7 @@ from plimsoll_lab.experiments.pooled_cluster.system import (
     ServiceLatency,
     failure_of,
 )
+from programs import script
 
 FLEET = Fleet(services=2, instances=3, pool=4, settings={"retry": "backoff"})
 RUNS = """echo '{"pids": [1, 2], "ports": {}}'
@@ -21,14 +22,11 @@ done
 """
 
 
-def system(folder: Path, script: str = "") -> PooledSystem:
+def system(folder: Path, says: str = "") -> PooledSystem:
     """A system whose every command is a shell script."""
     (folder / "Makefile").touch()
     (folder / "pyproject.toml").touch()
-    python = folder / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f"#!/bin/sh\n{script}\n")
-    python.chmod(0o755)
+    script(folder / ".venv/bin/python", says)
     return PooledSystem(folder)
 
 
@@ -68,8 +66,8 @@ def test_counts_are_those_of_the_last_line(tmp_path: Path):
 
 def test_services_that_do_not_start_say_why(tmp_path: Path):
     """In their own words, with their hint."""
-    script = "echo 'error: this machine has no Java' >&2; echo 'hint: Install Java.' >&2; exit 2"
-    with system(tmp_path, script) as found, pytest.raises(UsageError) as raised:
+    says = "echo 'error: this machine has no Java' >&2; echo 'hint: Install Java.' >&2; exit 2"
+    with system(tmp_path, says) as found, pytest.raises(UsageError) as raised:
         found.start(FLEET, 9999, "secret")
 
     assert ("this machine has no Java", "Install Java.") == (raised.value.message, raised.value.hint)
@@ -77,8 +75,8 @@ def test_services_that_do_not_start_say_why(tmp_path: Path):
 
 def test_services_that_end_are_found(tmp_path: Path):
     """With the last line that they wrote."""
-    script = """echo '{"pids": []}'; read -r line; echo 'out of memory' >&2; exit 3"""
-    with system(tmp_path, script) as found:
+    says = """echo '{"pids": []}'; read -r line; echo 'out of memory' >&2; exit 3"""
+    with system(tmp_path, says) as found:
         services = found.start(FLEET, 9999, "secret")
         services.check()
         services.order(rate=1)

@@ -6,20 +6,13 @@ import pytest
 
 from plimsoll.errors import SourceError, UsageError
 from plimsoll_lab.experiments.pooled_cluster.unmended import have_unmended
-
-
-def script(folder: Path, text: str) -> Path:
-    """A script of a repository."""
-    file = folder / "build"
-    file.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
-    file.chmod(0o755)
-    return file
+from programs import script
 
 
 def test_it_is_built_once(tmp_path: Path):
     """The second time nothing is said and nothing is run."""
     program = tmp_path / "pgpool"
-    build, lines = script(tmp_path, f"echo built >> {program}"), []
+    build, lines = script(tmp_path / "build", f"echo built >> {program}"), []
     have_unmended(program, build, lines.append)
     have_unmended(program, build, lines.append)
 
@@ -40,7 +33,7 @@ def test_it_is_built_once(tmp_path: Path):
 def test_a_build_that_fails_says_why(tmp_path: Path, text: str, reason: str, hint: str):
     """In the words of the script, where it has some."""
     with pytest.raises(SourceError) as raised:
-        have_unmended(tmp_path / "pgpool", script(tmp_path, text), print)
+        have_unmended(tmp_path / "pgpool", script(tmp_path / "build", text), print)
 
     message = f"unable to build Pgpool-II without the fix of 2020: {reason}"
     assert message == raised.value.message

@@ -1,14 +1,14 @@
 """The search service is driven from outside: by its folder, its commands, its metrics."""
 
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from math import inf
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
+from fixtures.prometheus.servers import Pages
 from plimsoll.errors import SourceError, UsageError
 from plimsoll_lab.experiments.search_service.system import SearchService
+from programs import script
 
 METRICS = """# TYPE search_events_read counter
 search_events_read_total 120.0
@@ -22,14 +22,11 @@ search_freshness_seconds_bucket{changed="supplier or category",le="+Inf"} 3.0
 """
 
 
-def service(folder: Path, script: str = "") -> SearchService:
+def service(folder: Path, says: str = "") -> SearchService:
     """A service whose every command is a shell script."""
     (folder / "Makefile").touch()
     (folder / "pyproject.toml").touch()
-    python = folder / ".venv/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f"#!/bin/sh\n{script}\n")
-    python.chmod(0o755)
+    script(folder / ".venv/bin/python", says)
     return SearchService(folder, folder / "service.log")
 
 
@@ -77,20 +74,9 @@ def test_programs_end_with_the_block(tmp_path: Path):
 
 def test_the_metrics_of_the_indexer_are_read(tmp_path: Path):
     """Events read, lag, and the buckets of freshness; nothing while it does not answer."""
-
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(METRICS.encode())
-
-        def log_message(self, *_) -> None:
-            pass
-
     found = service(tmp_path)
-    with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        found._port = server.server_port
-        Thread(target=server.handle_request).start()
+    with Pages({"/metrics": lambda: METRICS}) as server:
+        found._port = int(server.address.rpartition(":")[2])
         counters = found.counters()
 
     assert (120.0, 7.0) == (counters.read, counters.lag)
