@@ -29,7 +29,8 @@ def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) 
     with (folder / "Makefile").open("rb") as lock:
         # pip fails, or leaves half a package, if another pip works in the same folder.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / _MADE).exists() and (folder / PYTHON).exists():
+        is_made = (folder / _MADE).exists()
+        if is_made and (folder / PYTHON).exists():
             return
         make = shutil.which("make")
         if make is None:
@@ -37,8 +38,10 @@ def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) 
                 f"this machine has no make, which sets up {name}", "Install it: sudo apt-get install -y make."
             )
         print_line(f"setting up {name}, once")
-        # A stamp or a link outlives its Python: in a copy of the folder, and when the machine gets another one.
-        shutil.rmtree(folder / _MADE.parent, ignore_errors=True)
+        # A stamp outlives its Python in a copy of the folder, and when the machine gets another one. An environment
+        # without the stamp is not ours: `--system` may name any folder.
+        if is_made:
+            shutil.rmtree(folder / _MADE.parent, ignore_errors=True)
         done = subprocess.run(  # noqa: S603 - the system's own Makefile
             [make, "-C", str(folder), str(_MADE)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )

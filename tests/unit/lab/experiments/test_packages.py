@@ -42,6 +42,18 @@ def test_a_stamp_without_its_python_is_not_believed(tmp_path: Path, left: str):
     assert python.exists()
 
 
+def test_an_environment_without_the_stamp_is_left_alone(tmp_path: Path):
+    """`--system` may name a folder of somebody else, with an environment of its own."""
+    (tmp_path / "Makefile").write_text(".venv/run:\n\t@exit 1\n")
+    theirs = tmp_path / ".venv/lib/theirs"
+    theirs.mkdir(parents=True)
+
+    with pytest.raises(SourceError):
+        set_up_packages(tmp_path, "the system", print)
+
+    assert theirs.exists()
+
+
 def test_why_it_cannot_be_set_up_is_said(tmp_path: Path):
     """The last line that is not make's own."""
     (tmp_path / "Makefile").write_text(".venv/run:\n\t@echo 'no such package' >&2; exit 1\n")
