@@ -46,8 +46,6 @@ def set_up_packages(folder: Path, name: str, print_line: Callable[[str], None]) 
             [make, "-C", str(folder), str(_MADE)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("make")]
-        raise SourceError(
-            f"{name} cannot be set up: {(lines or ['it gave no reason'])[-1]}",
-            f"Try it by hand: make -C {folder} {_MADE}",
-        )
+        said = done.stderr.splitlines()
+        lines = [line for line in said if not line.startswith("make")] or said or ["it gave no reason"]
+        raise SourceError(f"{name} cannot be set up: {lines[-1]}", f"Try it by hand: make -C {folder} {_MADE}")

@@ -54,9 +54,16 @@ def test_an_environment_without_the_stamp_is_left_alone(tmp_path: Path):
     assert theirs.exists()
 
 
-def test_why_it_cannot_be_set_up_is_said(tmp_path: Path):
-    """The last line that is not make's own."""
-    (tmp_path / "Makefile").write_text(".venv/run:\n\t@echo 'no such package' >&2; exit 1\n")
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (".venv/run:\n\t@echo 'no such package' >&2; exit 1\n", "no such package"),
+        (".venv/run: no-such-file\n", "No rule to make target 'no-such-file'"),
+    ],
+)
+def test_why_it_cannot_be_set_up_is_said(tmp_path: Path, rule: str, reason: str):
+    """The last line that is not make's own; make's where it is the only one that speaks."""
+    (tmp_path / "Makefile").write_text(rule)
 
-    with pytest.raises(SourceError, match="the system cannot be set up: no such package"):
+    with pytest.raises(SourceError, match=f"the system cannot be set up: .*{reason}"):
         set_up_packages(tmp_path, "the system", print)
