@@ -6,7 +6,7 @@
 # What happens: the rate is an average since the start. After the pause fio does the operations that it missed at once, as
 # fast as storage answers: about 300 of them in the first half second. A load that was to stay below a limit empties the
 # burst credits, or is throttled, just when storage has recovered; and a mean over the whole run is 100, as if nothing
-# had been. No option says "never more than"; rate_ignore_thinktime only concerns pauses that fio makes itself.
+# had been.
 #
 # fio 3.33 (Debian 12), 2026-11-29. Seen, operations per second in each half second:
 #   102 98 99 98 102 98 98 [3 s] 697 100 100 102 98

@@ -2,8 +2,8 @@
 # PgBouncer with one server connection, which another client keeps. Five clients wait for it until query_wait_timeout,
 # 3 s, and are dropped. Then five more wait 1.5 s, and get it.
 #
-# One would guess: SHOW STATS has 15 s more in total_wait_time after the first five ("time spent by clients waiting for
-# a server"), for nobody waited longer.
+# One would guess: SHOW STATS has 15 s more in total_wait_time, the waiting of clients for a server, after the first five;
+# nobody waited longer.
 # What happens: nothing is added for them. A wait counts when it ends with a server connection; five clients that waited
 # for half as long and got one add 7.5 s. At the worst, when every client is dropped, avg_wait_time and every chart made
 # of total_wait_time show no waiting at all.
